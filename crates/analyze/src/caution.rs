@@ -71,7 +71,8 @@ pub enum CautionId {
     /// Another engine than the plan's carried the requests out.
     EngineFallback,
     /// The machine did not allow something.
-    MeansNotice,
+    #[serde(rename = "means-notice")]
+    SetupNotice,
     /// The run was slower than its timetable.
     BehindDemand,
     /// Requests that nothing held were issued late compared with what the target takes.

@@ -21,7 +21,7 @@ pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Ca
     flushes(&mut list, info);
     discards(&mut list, info);
     placement(&mut list, summary);
-    health::means(&mut list, summary);
+    health::setup(&mut list, summary);
     health::timing(&mut list, summary);
     health::stalls(&mut list, summary);
     input(&mut list, info);

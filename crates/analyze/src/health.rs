@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Health {
     /// The resolved setup. Absent if the archive does not record it; then `issue_error` and its relatives are absent too,
     /// because it is unknown which requests had to wait.
-    pub means: Option<MeansFacts>,
+    #[serde(rename = "means")]
+    pub setup: Option<SetupFacts>,
     /// submitted − due of the submitted requests that did not have to wait: the generator's issue delay. Absent without a
     /// timetable.
     pub issue_error: Option<TimeStats>,
@@ -33,7 +34,7 @@ pub struct Health {
 
 /// The resolved setup.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MeansFacts {
+pub struct SetupFacts {
     /// Name of the engine that was used.
     pub engine: String,
     /// Why that is not the plan's engine; `None` if it is.
@@ -208,8 +209,8 @@ pub(crate) struct Circumstances<'a> {
 
 impl Health {
     pub(crate) fn new(tally: &HealthTally, about: &Circumstances<'_>) -> Health {
-        let means = MeansFacts::of(about.info);
-        let is_known = means.is_some();
+        let setup = SetupFacts::of(about.info);
+        let is_known = setup.is_some();
         let is_judged = is_known && about.has_timetable;
         Health {
             issue_error: tally.issue_error.stats().filter(|_| is_judged),
@@ -223,7 +224,7 @@ impl Health {
                 buffer: about.info.buffer_stalls.into(),
             },
             cpu: CpuFacts::of(about, tally.requests() + about.ramp),
-            means,
+            setup,
         }
     }
 
@@ -234,18 +235,18 @@ impl Health {
     }
 }
 
-impl MeansFacts {
-    fn of(info: &RunInfo) -> Option<MeansFacts> {
-        let means = &info.means;
-        (!means.engine.is_empty()).then(|| MeansFacts {
-            engine: means.engine.clone(),
-            fallback: means.fallback.clone(),
-            notices: means.notices.clone(),
-            spin_ns: means.spin.0,
-            buffer_bytes: means.buffer_bytes,
-            clock: means.clock.source.clone(),
-            clock_cost_ns: means.clock.cost_ps as f64 / 1e3,
-            clock_error_ns: means.clock.error.0,
+impl SetupFacts {
+    fn of(info: &RunInfo) -> Option<SetupFacts> {
+        let setup = &info.setup;
+        (!setup.engine.is_empty()).then(|| SetupFacts {
+            engine: setup.engine.clone(),
+            fallback: setup.fallback.clone(),
+            notices: setup.notices.clone(),
+            spin_ns: setup.spin.0,
+            buffer_bytes: setup.buffer_bytes,
+            clock: setup.clock.source.clone(),
+            clock_cost_ns: setup.clock.cost_ps as f64 / 1e3,
+            clock_error_ns: setup.clock.error.0,
         })
     }
 }
@@ -299,10 +300,10 @@ mod tests {
     fn unknown_figures_are_absent() {
         let mut f = Fixture::mixed();
         assert!(f.summary().health.issue_error_drift.is_some());
-        f.info.means = Default::default();
+        f.info.setup = Default::default();
         let health = f.summary().health;
         assert_eq!((health.issue_error, health.reap_lag, health.held), (None, None, None));
-        assert_eq!((health.means, health.cpu), (None, None));
+        assert_eq!((health.setup, health.cpu), (None, None));
         let empty = Fixture::empty().summary().health;
         assert_eq!((empty.issue_error, empty.at_end), (None, None));
     }

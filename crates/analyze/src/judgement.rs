@@ -189,8 +189,8 @@ pub struct Detection {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub during: Option<During>,
     /// The figure contradicts its claim by definition, whatever the noise: one witness is enough.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub definitional: bool,
+    #[serde(default, rename = "definitional", skip_serializing_if = "is_false")]
+    pub is_proof: bool,
     /// The detection that explains this one, which is a symptom and is not printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_by: Option<DetectorId>,
@@ -265,7 +265,7 @@ impl Judgement {
     }
 
     /// Detections that are reported to people, most severe first.
-    pub fn told(&self) -> impl Iterator<Item = &Detection> {
+    pub fn messages(&self) -> impl Iterator<Item = &Detection> {
         self.detections.iter().filter(|detection| detection.is_told())
     }
 }

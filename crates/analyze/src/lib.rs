@@ -81,7 +81,7 @@ pub use distribution::{Distribution, Percentile, TimeStats};
 pub use errors::ErrorCount;
 pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
-pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
+pub use health::{CpuFacts, Health, HeldFacts, SetupFacts, Stall, StallFacts, Waits};
 pub use judgement::{
     Channel, Detection, DetectorId, During, Evidence, FakeTarget, Judgement, Level, Verdict,
 };
@@ -95,7 +95,7 @@ pub use order::{DISPLACEMENT, Reorder, displacement};
 pub use ordered::{Ordered, Step};
 pub use others::OtherOp;
 pub use parts::{PartStats, PartTimes, Parts};
-pub use pass::{Found, Wanted, pass};
+pub use pass::{PassResults, Wanted, pass};
 pub use passing::Passing;
 pub use peak::Peak;
 pub use places::{Places, Reach};

@@ -43,13 +43,13 @@ impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
     pub fn push(&mut self, key: K, item: T, out: &mut impl FnMut(K, T)) {
         self.waiting.push((key, item));
         if self.waiting.len() >= 2 * self.keep {
-            self.hand_over(self.keep, out);
+            self.release(self.keep, out);
         }
     }
 
     /// Releases all remaining items.
     pub fn finish(&mut self, out: &mut impl FnMut(K, T)) {
-        self.hand_over(self.waiting.len(), out);
+        self.release(self.waiting.len(), out);
     }
 
     /// Number of items that came too late for their place.
@@ -57,7 +57,7 @@ impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
         self.late
     }
 
-    fn hand_over(&mut self, count: usize, out: &mut impl FnMut(K, T)) {
+    fn release(&mut self, count: usize, out: &mut impl FnMut(K, T)) {
         // Stable, and fast on mostly sorted input.
         self.waiting.sort_by_key(|(key, _)| *key);
         for (key, item) in self.waiting.drain(..count) {

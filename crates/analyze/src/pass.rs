@@ -79,7 +79,7 @@ impl Wanted {
 
 /// Results of a pass; those that were not requested are absent.
 #[derive(Debug)]
-pub struct Found {
+pub struct PassResults {
     /// Number of records.
     pub records: u64,
     /// Figures of what happened.
@@ -99,7 +99,12 @@ pub struct Found {
 ///
 /// # Errors
 /// The first error of reading.
-pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wanted) -> io::Result<Found> {
+pub fn pass(
+    records: &dyn Records,
+    targets: usize,
+    limits: &Limits,
+    wanted: &Wanted,
+) -> io::Result<PassResults> {
     thread::scope(|scope| {
         let mut consumers = Consumers::default();
         let pictures = (wanted.diagrams == Some(Detail::Full))
@@ -118,7 +123,7 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
         // The last reader closes the channels, so the consumers end.
         let merged = read_all(shared, || Partial::new(targets, limits, wanted, records.end_hint_ns()));
         let mut found =
-            Found { records: 0, tally: None, diagrams: None, stalls: None, demand: None, late: 0 };
+            PassResults { records: 0, tally: None, diagrams: None, stalls: None, demand: None, late: 0 };
         let ordered = pictures.map(|thread| thread.join().expect("counting does not panic"));
         if let Some((facts, late)) = stalls.map(|thread| thread.join().expect("counting does not panic")) {
             (found.stalls, found.late) = (Some(facts), found.late.max(late));
@@ -263,14 +268,14 @@ impl<'a> Shared<'a> {
             }
             // A reader that is not in turn continues reading: parts are small if there are several.
             if next.longest() >= TOGETHER && self.turn.is_of(part) {
-                self.hand_over(part, &mut next);
+                self.deliver(part, &mut next);
             }
         })?;
-        self.hand_over(part, &mut next);
+        self.deliver(part, &mut next);
         Ok(())
     }
 
-    fn hand_over(&self, part: usize, next: &mut InOrder) {
+    fn deliver(&self, part: usize, next: &mut InOrder) {
         if self.consumers.are_some() && self.turn.comes(part) {
             self.consumers.send(std::mem::take(next));
         }
@@ -419,12 +424,12 @@ fn demand(
         let pages = scope.spawn(|| pages(pieces, options));
         let mut outline = DemandTally::new(options);
         let mut piece = Vec::with_capacity(TOGETHER);
-        let hand_over = |piece| to_pages.send(piece).expect("the pages wait for the last piece");
+        let deliver = |piece| to_pages.send(piece).expect("the pages wait for the last piece");
         let mut next = |_, demand: Demand| {
             outline.add_outline(&demand);
             piece.push(demand);
             if piece.len() == TOGETHER {
-                hand_over(std::mem::replace(&mut piece, Vec::with_capacity(TOGETHER)));
+                deliver(std::mem::replace(&mut piece, Vec::with_capacity(TOGETHER)));
             }
         };
         for steps in steps {
@@ -433,7 +438,7 @@ fn demand(
             }
         }
         order.finish(&mut next);
-        hand_over(piece);
+        deliver(piece);
         drop(to_pages);
         let pages = pages.join().expect("counting does not panic");
         (outline.with_pages(pages).finish(), order.late())

@@ -98,7 +98,7 @@ impl Fixture {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: ResolvedSetup { engine: "threads".into(), ..ResolvedSetup::default() },
+            setup: ResolvedSetup { engine: "threads".into(), ..ResolvedSetup::default() },
             cpu: Default::default(),
             is_import: false,
             recorded: None,

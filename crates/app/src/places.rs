@@ -6,7 +6,7 @@ use iosonar_host::{TargetFacts, TargetKind};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_plan::ByteSize;
 use iosonar_text::shown;
-use iosonar_view::report::Place;
+use iosonar_view::report::NamedRange;
 use std::path::Path;
 
 /// More places would be useless, and fill the page.
@@ -18,12 +18,12 @@ const LARGEST_PLACE: u64 = 1 << 53;
 ///
 /// # Errors
 /// The file cannot be read, or a line is malformed; the message has its number.
-pub fn read(path: &Path) -> Result<Vec<Place>, Failure> {
+pub fn read(path: &Path) -> Result<Vec<NamedRange>, Failure> {
     let refused = |why: String| Failure::refused(anyhow!("--places {}: {why}", shown(&path)));
     let text = read_text(path, TEXT_LIMIT).map_err(|error| refused(error.to_string()))?;
     let lines =
         text.lines().enumerate().filter(|(_, line)| !matches!(line.trim().chars().next(), None | Some('#')));
-    let places: Vec<Place> = lines
+    let places: Vec<NamedRange> = lines
         .map(|(i, line)| place(line).map_err(|why| refused(format!("line {}: {why}", i + 1))))
         .collect::<Result<_, _>>()?;
     match places.len() {
@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> Result<Vec<Place>, Failure> {
     }
 }
 
-fn place(line: &str) -> Result<Place, String> {
+fn place(line: &str) -> Result<NamedRange, String> {
     let lacks = "it needs a start, a length and a name, for example 1GiB 512MiB data/ibdata1";
     // Columns may be aligned with blanks.
     let (begin, rest) = line.trim().split_once(char::is_whitespace).ok_or(lacks)?;
@@ -45,13 +45,13 @@ fn place(line: &str) -> Result<Place, String> {
     place.ok_or("a place has at least one byte, and ends before 8 PiB".into())
 }
 
-fn sensible(name: &str, begin: u64, length: u64) -> Option<Place> {
+fn sensible(name: &str, begin: u64, length: u64) -> Option<NamedRange> {
     let end = begin.checked_add(length).filter(|end| *end <= LARGEST_PLACE && length > 0)?;
-    Some(Place { name: name.to_string(), bytes: begin..end })
+    Some(NamedRange { name: name.to_string(), bytes: begin..end })
 }
 
 /// The partitions of the only target of a run. Several targets have no common places, and archives of earlier versions list no partitions.
-pub fn of_partitions(targets: &[TargetFacts]) -> Vec<Place> {
+pub fn of_partitions(targets: &[TargetFacts]) -> Vec<NamedRange> {
     let [TargetFacts { kind: TargetKind::BlockDevice(device), .. }] = targets else {
         return Vec::new();
     };
@@ -67,7 +67,7 @@ mod tests {
     fn parses_start_length_and_name() {
         let told = place("  1GiB   512MiB\tdata/ibdata1 of mysql ").unwrap();
         let expected =
-            Place { name: "data/ibdata1 of mysql".into(), bytes: 1 << 30..(1 << 30) + (512 << 20) };
+            NamedRange { name: "data/ibdata1 of mysql".into(), bytes: 1 << 30..(1 << 30) + (512 << 20) };
         assert_eq!(told, expected);
     }
 

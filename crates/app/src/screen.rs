@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[0m\x1b[2J";
-const LEAVE: &str = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+const LEAVE_SCREEN: &str = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Maximum wait when leaving a terminal that takes no output.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Maximum number of messages kept until the view ends.
@@ -164,7 +164,7 @@ impl Drop for Screen {
 fn leave(held: &mut Held) {
     let is_left = std::mem::take(&mut held.is_entered) && held.terminal.is_some();
     // All at once: a terminal that takes no output costs only one wait, for any number of messages.
-    let mut text = String::from(if is_left { LEAVE } else { "" });
+    let mut text = String::from(if is_left { LEAVE_SCREEN } else { "" });
     for said in held.said.drain(..) {
         text.push_str(&said);
         text.push('\n');

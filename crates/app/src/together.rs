@@ -59,7 +59,7 @@ pub fn perform(
     let assembled = Assembled::new(&launch()?, plan, &command_line(), &control).map_err(failure)?;
     let dir = check(&assembled.info())?;
     let cautions = preflight::check_together(plan, &assembled.machines())?;
-    assembled.told().iter().chain(&cautions).for_each(print_message);
+    assembled.messages().iter().chain(&cautions).for_each(print_message);
     let parts = dir.join(PARTS);
     listener.set_kept(format!("what each process recorded until now is in {}", shown(&parts)));
     listener.set_phase(Phase::Running);

@@ -768,7 +768,7 @@ mod tests {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: Default::default(),
+            setup: Default::default(),
             cpu: Default::default(),
             is_import: false,
             recorded: None,

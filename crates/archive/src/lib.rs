@@ -44,7 +44,7 @@ pub use journal::{
     JOURNAL_HEAD, JOURNAL_SLOTS, JournalError, SLOT_WORDS, journal_head, read_journal, slot_ended, slot_of,
 };
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
-pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
+pub use parquet::{ColumnBatch, ROW_GROUP, RecordFile, read_records_from};
 pub use paths::{Located, Missing, PlaceOfPath};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use recording::{BLKTRACE, RecordingCounts, RecordingFacts};

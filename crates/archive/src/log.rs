@@ -159,19 +159,19 @@ pub fn read_log_from(
     let mut frames = Frames { input, bytes: Vec::new(), at: 0, before: HEADER as u64, is_over: false };
     loop {
         match frames.next().map_err(io)? {
-            Found::Frame(count, payload) => {
-                hand_over(payload, count, path, f)?;
+            LogItem::Frame(count, payload) => {
+                deliver(payload, count, path, f)?;
                 end.records += u64::from(count);
             }
-            Found::Damage { at, bytes } => end.damage.add(at, bytes),
-            Found::CutOff(bytes) => end.lost_bytes = bytes,
-            Found::End => return Ok(end),
+            LogItem::Damage { at, bytes } => end.damage.add(at, bytes),
+            LogItem::CutOff(bytes) => end.lost_bytes = bytes,
+            LogItem::End => return Ok(end),
         }
     }
 }
 
 /// Next item of a log.
-enum Found<'a> {
+enum LogItem<'a> {
     /// Number of records, and their payload.
     Frame(u32, &'a [u8]),
     /// Bytes up to the next frame, or to EOF.
@@ -196,20 +196,20 @@ struct Frames<R> {
 }
 
 impl<R: Read> Frames<R> {
-    fn next(&mut self) -> std::io::Result<Found<'_>> {
+    fn next(&mut self) -> std::io::Result<LogItem<'_>> {
         if !self.has(1)? {
-            return Ok(Found::End);
+            return Ok(LogItem::End);
         }
         if let Some(head) = self.frame()? {
             let begin = self.at + FRAME_HEADER;
             self.at = begin + head.length;
-            return Ok(Found::Frame(head.count, &self.bytes[begin..self.at]));
+            return Ok(LogItem::Frame(head.count, &self.bytes[begin..self.at]));
         }
         self.pass_over()
     }
 
     /// Skips everything up to the next whole frame.
-    fn pass_over(&mut self) -> std::io::Result<Found<'_>> {
+    fn pass_over(&mut self) -> std::io::Result<LogItem<'_>> {
         let begin = self.before + self.at as u64;
         let mut is_beginning =
             !self.has(FRAME_HEADER)? || self.head().is_some_and(|head| self.ends_within(&head));
@@ -228,7 +228,7 @@ impl<R: Read> Frames<R> {
         }
         let bytes = self.before + self.at as u64 - begin;
         let is_cut_off = is_beginning || is_zero;
-        Ok(if is_cut_off { Found::CutOff(bytes) } else { Found::Damage { at: begin, bytes } })
+        Ok(if is_cut_off { LogItem::CutOff(bytes) } else { LogItem::Damage { at: begin, bytes } })
     }
 
     /// The frame at the current position, if it is whole and its checksum is right.
@@ -307,7 +307,7 @@ impl LogFollower {
         }
         let mut records = 0;
         while let Some(count) = read_frame(&mut self.input, &mut self.payload).map_err(io)? {
-            hand_over(&self.payload, count, &path, f)?;
+            deliver(&self.payload, count, &path, f)?;
             records += u64::from(count);
             self.at += (FRAME_HEADER + self.payload.len()) as u64;
         }
@@ -316,12 +316,7 @@ impl LogFollower {
 }
 
 /// Calls `f` with the records of a frame.
-fn hand_over(
-    payload: &[u8],
-    count: u32,
-    path: &Path,
-    f: &mut dyn FnMut(&Record),
-) -> Result<(), ArchiveError> {
+fn deliver(payload: &[u8], count: u32, path: &Path, f: &mut dyn FnMut(&Record)) -> Result<(), ArchiveError> {
     let mut records = Records::new(payload);
     for _ in 0..count {
         let record = records.next().map_err(|why| ArchiveError::damaged(path, why))?;

@@ -538,7 +538,7 @@ impl RecordFile {
     ///
     /// # Errors
     /// Reading failed.
-    pub fn part(&self, part: usize, wanted: Fields) -> std::result::Result<Part, ArchiveError> {
+    pub fn part(&self, part: usize, wanted: Fields) -> std::result::Result<ColumnBatch, ArchiveError> {
         let rows = usize::try_from(self.before[part + 1] - self.before[part]).expect("a row group is small");
         let columns = guarded(|| read_group(&self.reader, part, &self.indices, rows, wanted));
         let columns = columns.map_err(|e| ArchiveError::parquet(&self.path, e))?;
@@ -546,12 +546,12 @@ impl RecordFile {
         let mut same = [Record::default()];
         constant.iter().for_each(|column| column.field.scatter(&mut same, &column.values, 0));
         let [same] = same;
-        Ok(Part { some: vec![same; CHUNK.min(rows)], shown: 0, same, varied, at: 0, rows })
+        Ok(ColumnBatch { some: vec![same; CHUNK.min(rows)], shown: 0, same, varied, at: 0, rows })
     }
 }
 
 /// Records of a part as columns, which are smaller than records and cheaper to send to another thread.
-pub struct Part {
+pub struct ColumnBatch {
     /// Fields that all records have in common.
     same: Record,
     varied: Vec<Column>,
@@ -563,7 +563,7 @@ pub struct Part {
     shown: usize,
 }
 
-impl Part {
+impl ColumnBatch {
     /// Returns some more records; `None` at the end.
     pub fn next_some(&mut self) -> Option<&[Record]> {
         self.shown = CHUNK.min(self.rows - self.at);

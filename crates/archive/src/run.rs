@@ -43,7 +43,8 @@ pub struct RunInfo {
     /// Waits of due requests for data memory.
     pub buffer_stalls: Stalls,
     /// Resolved values of settings that the plan left open.
-    pub means: ResolvedSetup,
+    #[serde(rename = "means")]
+    pub setup: ResolvedSetup,
     /// CPU time of the whole process from time zero until the last target ended, in nanoseconds.
     pub cpu: CpuUse,
     /// The archive was made from a text without engine and depth: those of the plan are assumptions.
@@ -81,7 +82,7 @@ impl RunInfo {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: ResolvedSetup::default(),
+            setup: ResolvedSetup::default(),
             cpu: CpuUse::default(),
             is_import: false,
             recorded: None,

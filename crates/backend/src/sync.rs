@@ -26,7 +26,7 @@ pub struct AtPosition {
 
 impl AtPosition {
     /// Moves the position, if it is elsewhere.
-    pub(crate) fn go_to(&mut self, at: u64) -> io::Result<&mut File> {
+    pub(crate) fn seek_to(&mut self, at: u64) -> io::Result<&mut File> {
         if self.position != at {
             self.position = self.file.seek(SeekFrom::Start(at))?;
         }
@@ -36,13 +36,13 @@ impl AtPosition {
 
 impl Calls for AtPosition {
     fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize> {
-        let bytes = self.go_to(at)?.read(memory)?;
+        let bytes = self.seek_to(at)?.read(memory)?;
         self.position += bytes as u64;
         Ok(bytes)
     }
 
     fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
-        let bytes = self.go_to(at)?.write(memory)?;
+        let bytes = self.seek_to(at)?.write(memory)?;
         self.position += bytes as u64;
         Ok(bytes)
     }

@@ -92,7 +92,7 @@ impl Calls for Positional {
 }
 
 impl InOrder {
-    fn go_to(&mut self, at: u64) -> io::Result<&File> {
+    fn seek_to(&mut self, at: u64) -> io::Result<&File> {
         if self.position != at {
             self.position = self.file.seek(SeekFrom::Start(at))?;
         }
@@ -102,14 +102,14 @@ impl InOrder {
 
 impl Calls for InOrder {
     fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize> {
-        let (vectors, file) = (self.vectors, self.go_to(at)?);
+        let (vectors, file) = (self.vectors, self.seek_to(at)?);
         let bytes = with_pieces_mut(memory, vectors, |pieces| readv(file, pieces))?;
         self.position += bytes as u64;
         Ok(bytes)
     }
 
     fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
-        let (vectors, file) = (self.vectors, self.go_to(at)?);
+        let (vectors, file) = (self.vectors, self.seek_to(at)?);
         let bytes = with_pieces(memory, vectors, |pieces| writev(file, pieces))?;
         self.position += bytes as u64;
         Ok(bytes)

@@ -165,7 +165,7 @@ impl Blktrace {
         let (mut damaged, mut over) = (0, Vec::new());
         let mut visit = Visit::begin();
         for (index, file) in self.files.iter_mut().enumerate() {
-            visit.go_to(file.cpu);
+            visit.seek_to(file.cpu);
             match file.drain(self.actions, out) {
                 Ok(more) => damaged += more,
                 Err(error) if self.traces[file.trace].is_there() => return Err(error),
@@ -202,7 +202,7 @@ impl Visit {
         Visit { home: sched_getaffinity(None).ok(), here: None }
     }
 
-    fn go_to(&mut self, cpu: usize) {
+    fn seek_to(&mut self, cpu: usize) {
         if self.home.is_none() || self.here == Some(cpu) || cpu >= CpuSet::MAX_CPU {
             return;
         }
@@ -458,11 +458,11 @@ fn end_mark(path: &Path) -> Result<Ended, CaptureError> {
 
 fn end_traces(mark: &Path) -> Result<(), CaptureError> {
     let text = read_text(mark, TEXT_LIMIT).map_err(|unread| at(mark)(unread.into()))?;
-    text.lines().filter_map(told).try_for_each(|trace| trace.end().map_err(at(&trace.node)))
+    text.lines().filter_map(parse_trace).try_for_each(|trace| trace.end().map_err(at(&trace.node)))
 }
 
 /// Parses a line of [`Mark::add`]; `None` if its device is gone.
-fn told(line: &str) -> Option<Trace> {
+fn parse_trace(line: &str) -> Option<Trace> {
     let mut words = line.splitn(3, ' ');
     let (device, inode, dir) = (Device::parse(words.next()?)?, words.next()?.parse().ok()?, words.next()?);
     let is_told = inode > 0;
@@ -488,7 +488,7 @@ mod tests {
         assert!(
             ["", "8,0", "x y z", "4000,1 7 /nowhere", "8,0 0 /x"]
                 .into_iter()
-                .all(|line| told(line).is_none())
+                .all(|line| parse_trace(line).is_none())
         );
     }
 
@@ -497,7 +497,7 @@ mod tests {
         let home = || sched_getaffinity(None).unwrap();
         let before = home();
         let mut visit = Visit::begin();
-        visit.go_to(0);
+        visit.seek_to(0);
         drop(visit);
         assert_eq!(home(), before);
     }

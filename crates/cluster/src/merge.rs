@@ -113,7 +113,7 @@ struct Run {
 
 impl Run {
     /// Advances to the next record.
-    fn go_on(&mut self) {
+    fn advance(&mut self) {
         self.next = self.batch.next().or_else(|| {
             self.batch = self.from.recv().ok()?.into_iter();
             self.batch.next()
@@ -127,13 +127,13 @@ fn time_of(record: &Record) -> Nanos {
 }
 
 fn write(runs: &mut [Run], log: &mut LogWriter) -> io::Result<()> {
-    runs.iter_mut().for_each(Run::go_on);
+    runs.iter_mut().for_each(Run::advance);
     let mut ready = Vec::with_capacity(TOGETHER);
     loop {
         let first = runs.iter_mut().filter(|run| run.next.is_some());
         let Some(first) = first.min_by_key(|run| run.next.as_ref().map(time_of)) else { break };
         ready.extend(first.next.take());
-        first.go_on();
+        first.advance();
         if ready.len() == TOGETHER {
             log.append(&ready)?;
             ready.clear();
@@ -186,7 +186,7 @@ fn worker(plan: &Plan, part: &PartResult, record: &Record) -> u16 {
 
 /// Merges the facts about the run. `info` has its start.
 pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
-    let mut info = RunInfo { means: ResolvedSetup::default(), ..info };
+    let mut info = RunInfo { setup: ResolvedSetup::default(), ..info };
     for part in parts {
         for target in &part.targets {
             let number = usize::from(*target);
@@ -201,7 +201,7 @@ pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
         info.buffer_stalls.merge(part.info.buffer_stalls);
         info.cpu.user_ns = info.cpu.user_ns.saturating_add(part.info.cpu.user_ns);
         info.cpu.system_ns = info.cpu.system_ns.saturating_add(part.info.cpu.system_ns);
-        add_means(&mut info.means, &part.info.means);
+        add_setup(&mut info.setup, &part.info.setup);
     }
     info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));
     conclude(&mut info, parts);
@@ -218,7 +218,7 @@ fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
     let is_stopped = |part: &&PartResult| matches!(part.info.state, RunState::Interrupted(_));
     if let Some(part) = parts.iter().find(is_stopped) {
         // The run ended by the signal. Keep parts that were lost earlier as lost.
-        info.means.notices.extend(reasons);
+        info.setup.notices.extend(reasons);
         info.state = part.info.state.clone();
         return;
     }
@@ -262,7 +262,7 @@ fn add_times(info: &mut RunInfo, part: &PartResult) {
     info.passes.extend(part.info.passes.iter().map(moved));
 }
 
-fn add_means(all: &mut ResolvedSetup, part: &ResolvedSetup) {
+fn add_setup(all: &mut ResolvedSetup, part: &ResolvedSetup) {
     if all.engine.is_empty() {
         all.engine.clone_from(&part.engine);
     }
@@ -386,13 +386,13 @@ mod tests {
         for (part, times) in parts.iter_mut().zip([times(100, 200), times(90, 300)]) {
             part.info.phases = vec![times];
             part.info.cpu.user_ns = 7;
-            part.info.means.notices = vec!["a notice".into()];
+            part.info.setup.notices = vec!["a notice".into()];
             let own = usize::from(part.targets[0]);
             part.info.targets[own].size = 4096 + own as u64;
         }
         let merged = merge_info(info(), &parts);
         assert_eq!(merged.phases, [times(95, 305)]);
-        assert_eq!((merged.cpu.user_ns, merged.means.notices.len()), (14, 1));
+        assert_eq!((merged.cpu.user_ns, merged.setup.notices.len()), (14, 1));
         assert_eq!((merged.targets[0].size, merged.targets[1].size), (4096, 4097));
         assert_eq!(merged.state, RunState::Finished);
         parts[0].info.state = RunState::Broken("another process did not do all of phase write".into());
@@ -403,7 +403,7 @@ mod tests {
         parts[0].info.state = RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT));
         let stopped = merge_info(info(), &parts);
         assert_eq!(stopped.state, RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT)));
-        assert_eq!(stopped.means.notices, ["a notice", "process 1: target b: no space left"]);
+        assert_eq!(stopped.setup.notices, ["a notice", "process 1: target b: no space left"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use iosonar_evidence::Environment;
 use iosonar_runner::{Intent, MachineBefore, TargetUse, share_writes};
 
 /// Facts found by a process before it starts.
-pub(crate) struct Found<'a> {
+pub(crate) struct ProcessFacts<'a> {
     pub(crate) host: Option<&'a str>,
     pub(crate) info: &'a RunInfo,
     pub(crate) environment: &'a serde_json::Value,
@@ -13,9 +13,9 @@ pub(crate) struct Found<'a> {
 }
 
 /// Groups them by machine.
-pub(crate) fn machines<'a>(found: impl Iterator<Item = Found<'a>>) -> Vec<MachineBefore> {
+pub(crate) fn machines<'a>(found: impl Iterator<Item = ProcessFacts<'a>>) -> Vec<MachineBefore> {
     let mut machines: Vec<MachineBefore> = Vec::new();
-    for Found { host, info, environment, intent } in found {
+    for ProcessFacts { host, info, environment, intent } in found {
         let environment: Environment = serde_json::from_value(environment.clone()).unwrap_or_default();
         let at = machines.iter().position(|machine| machine.host.as_deref() == host).unwrap_or_else(|| {
             let environment = Environment { targets: Vec::new(), ..environment.clone() };
@@ -59,7 +59,7 @@ mod tests {
             (Some("beta"), intent(1, "/x", false, Some(90))),
             (None, intent(2, "/x", false, Some(30))),
         ];
-        let found = intents.iter().map(|(host, intent)| Found {
+        let found = intents.iter().map(|(host, intent)| ProcessFacts {
             host: *host,
             info: &info,
             environment: &nothing,

@@ -5,7 +5,7 @@ use iosonar_plan::Dedupe;
 
 /// Part of a unit that a word belongs to. Parts share no numbers.
 #[derive(Clone, Copy)]
-enum Part {
+enum WordScope {
     /// One word of the target.
     Local = 1,
     /// One word of all targets.
@@ -35,9 +35,9 @@ pub(crate) struct Words {
 impl Words {
     pub(crate) fn new(dedupe: Dedupe, target: u16) -> Words {
         let target = u64::from(target) + u64::from(dedupe.skew);
-        let seed = |part: Part, words: [u64; 2]| seed(dedupe.seed, part, words);
-        let local = noise(seed(Part::Local, [target, 0]), 0);
-        let constant = noise(seed(Part::Constant, [0, 0]), 0);
+        let seed = |part: WordScope, words: [u64; 2]| seed(dedupe.seed, part, words);
+        let local = noise(seed(WordScope::Local, [target, 0]), 0);
+        let constant = noise(seed(WordScope::Constant, [0, 0]), 0);
         let mut words =
             Words { dedupe, target, ends: dedupe.ends(), local, constant, start: 0, equal: 0, unique: 0 };
         words.enter(0);
@@ -61,20 +61,20 @@ impl Words {
 
     fn enter(&mut self, unit: u64) {
         self.start = unit * self.dedupe.unit.0;
-        self.equal = seed(self.dedupe.seed, Part::Equal, [unit, 0]);
-        self.unique = seed(self.dedupe.seed, Part::Unique, [unit, self.target]);
+        self.equal = seed(self.dedupe.seed, WordScope::Equal, [unit, 0]);
+        self.unique = seed(self.dedupe.seed, WordScope::Unique, [unit, self.target]);
     }
 }
 
 /// A different seed for each part of each unit.
-fn seed(seed: u64, part: Part, words: [u64; 2]) -> u64 {
+fn seed(seed: u64, part: WordScope, words: [u64; 2]) -> u64 {
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
     [part as u64, words[0], words[1]].into_iter().fold(mix(0x1051_0a72, seed), mix)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::named::{Place, fill};
+    use crate::named::{DataPlace, fill};
     use flate2::{Compression, write::ZlibEncoder};
     use iosonar_plan::{ByteSize, Data, Dedupe};
     use std::collections::HashSet;
@@ -84,7 +84,7 @@ mod tests {
 
     fn file(dedupe: Dedupe, target: u16) -> Vec<u8> {
         let mut bytes = vec![0; MIB];
-        fill(&mut bytes, &Data::Dedupe(dedupe), Place { offset: 0, target, seed: 0 });
+        fill(&mut bytes, &Data::Dedupe(dedupe), DataPlace { offset: 0, target, seed: 0 });
         bytes
     }
 

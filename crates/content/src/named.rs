@@ -31,7 +31,7 @@ impl Bad {
 
 /// Properties of a request that determine its bytes.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct DataPlace {
     /// Start of the request.
     pub offset: u64,
     /// Number of its target.
@@ -41,7 +41,7 @@ pub struct Place {
 }
 
 /// Fills a request.
-pub fn fill(buffer: &mut [u8], data: &Data, place: Place) {
+pub fn fill(buffer: &mut [u8], data: &Data, place: DataPlace) {
     match data {
         Data::Byte(byte) => buffer.fill(*byte),
         Data::Ascii(text) => {
@@ -78,7 +78,7 @@ fn by_word(buffer: &mut [u8], offset: u64, mut word: impl FnMut(u64) -> u64) {
 }
 
 /// Compares the data of a request with the expected data; `None` if nothing is bad.
-pub fn check(buffer: &[u8], what: ExpectedData, data: Option<&Data>, place: Place) -> Option<Bad> {
+pub fn check(buffer: &[u8], what: ExpectedData, data: Option<&Data>, place: DataPlace) -> Option<Bad> {
     match (what, data) {
         (ExpectedData::Location, _) => {
             let location = place.offset.to_le_bytes();
@@ -184,8 +184,8 @@ mod tests {
         assert_eq!((elsewhere.at, elsewhere.expected, elsewhere.found, elsewhere.bytes), (0, 1, 0, 1));
     }
 
-    fn at(offset: u64) -> Place {
-        Place { offset, target: 0, seed: 0 }
+    fn at(offset: u64) -> DataPlace {
+        DataPlace { offset, target: 0, seed: 0 }
     }
 
     proptest! {
@@ -212,7 +212,7 @@ mod tests {
             let dedupe = Data::Dedupe(Dedupe { constant_percent: 50, ..Dedupe::of(50, ByteSize(4096)) });
             let data =
                 [Data::Byte(0x78), Data::Ascii("HELLO".into()), Data::Sequenced, Data::Random, dedupe][kind].clone();
-            let place = Place { offset, target: 3, seed };
+            let place = DataPlace { offset, target: 3, seed };
             let mut buffer = vec![0xee; length];
             fill(&mut buffer, &data, place);
             prop_assert_eq!(check(&buffer, ExpectedData::Contents, Some(&data), place), None);

@@ -1,6 +1,6 @@
 //! Source of a pass's requests.
 
-use iosonar_load::{Item, LoadError, Next, ReadAhead, Source};
+use iosonar_load::{LoadError, Next, ReadAhead, Source, SourceRequest};
 use iosonar_plan::Nanos;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Feed {
     ///
     /// It is shown and not given: a request that was just written costs more to copy than to make.
     #[inline]
-    pub(crate) fn next(&mut self, now: Nanos, see: impl FnOnce(&Item)) -> Result<Answer, LoadError> {
+    pub(crate) fn next(&mut self, now: Nanos, see: impl FnOnce(&SourceRequest)) -> Result<Answer, LoadError> {
         match self {
             Feed::Direct(source) => match source.next(now) {
                 Ok(Some(ref item)) => see(item),
@@ -39,7 +39,7 @@ impl Feed {
                 Err(error) => return Err(error),
             },
             Feed::Ahead(ahead) => match ahead.poll() {
-                Ok(Next::Item(ref item)) => see(item),
+                Ok(Next::Request(ref item)) => see(item),
                 Ok(Next::NotYet) => return Ok(Answer::NotYet),
                 Ok(Next::End) => return Ok(Answer::End),
                 Err(error) => return Err(error),
@@ -49,7 +49,7 @@ impl Feed {
     }
 
     /// The next request, where it can be known without waiting; it stays the next, and may still not be issued.
-    pub(crate) fn upcoming(&mut self, now: Nanos) -> Option<Item> {
+    pub(crate) fn upcoming(&mut self, now: Nanos) -> Option<SourceRequest> {
         match self {
             Feed::Direct(source) => source.upcoming(now),
             Feed::Ahead(ahead) => ahead.peek().copied(),

@@ -1,7 +1,7 @@
 //! Faults that the plan injects: a wrapper around each backend, and the ledger of the injected faults.
 
 use crate::paths::one_for_each_path;
-use crate::prepare::Fitted;
+use crate::prepare::PlacedJob;
 use iosonar_archive::ArchiveWriter;
 use iosonar_backend::{Backend, Faulty, FaultyDevice, FaultyTarget, Injector, OtherRun};
 use iosonar_content::{SectorHeader, fill};
@@ -16,7 +16,7 @@ pub(crate) struct Injected {
 
 impl Injected {
     /// `None` where the plan injects nothing. `jobs` are those of each target.
-    pub(crate) fn new(plan: &Plan, jobs: &[Vec<(&Phase, &Fitted)>]) -> Option<Injected> {
+    pub(crate) fn new(plan: &Plan, jobs: &[Vec<(&Phase, &PlacedJob)>]) -> Option<Injected> {
         if plan.inject.is_empty() {
             return None;
         }
@@ -91,8 +91,8 @@ fn other_run(run_id: u64, filled: Fill) -> OtherRun {
 }
 
 /// The end of a target that no request covers; empty where unknown.
-fn outside(jobs: &[&Fitted]) -> Extent {
-    let end = |job: &&Fitted| {
+fn outside(jobs: &[&PlacedJob]) -> Extent {
+    let end = |job: &&PlacedJob| {
         let generator = job.job.workload.generator()?;
         let region = generator.region?.of(job.size);
         (generator.at_end == AtEnd::Wrap).then(|| generator.offset.0 + region)

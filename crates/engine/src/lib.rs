@@ -17,11 +17,10 @@ mod feed;
 mod file_session;
 mod files;
 mod injected;
+mod job_loop;
 mod job_status;
 mod journal;
 mod loops;
-mod means;
-mod part;
 mod pass_barrier;
 mod passes;
 mod paths;
@@ -32,6 +31,7 @@ mod progress;
 mod rendezvous;
 mod run;
 mod sampling;
+mod setup;
 mod shared;
 mod stage;
 mod start;
@@ -45,5 +45,5 @@ pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare, prepa
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use rendezvous::{Alone, Rendezvous};
 pub use verify::{
-    CrashOptions, LaterError, LaterOptions, PostVerify, ScanMoment, ScanProgress, verify_later,
+    CrashOptions, PostVerify, PostVerifyError, PostVerifyOptions, ScanMoment, ScanProgress, post_verify,
 };

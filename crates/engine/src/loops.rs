@@ -5,10 +5,10 @@ use crate::coordinator::Coordinator;
 use crate::error::RunError;
 use crate::feed::Feed;
 use crate::file_session::FileSession;
-use crate::means::{Equipment, isolate};
-use crate::part::Part;
+use crate::job_loop::JobLoop;
 use crate::pass_barrier::{Member, Opening, PassBarrier};
 use crate::passes::{FirstLateness, WorkerContext};
+use crate::setup::{Equipment, isolate};
 use crate::shared::Shared;
 use crate::stage::{Requests, Stage};
 use crate::start::Start;
@@ -101,7 +101,7 @@ impl Stage<'_> {
             gate_of_all.await_ready(workers.len());
             let begun = start().map_err(go_home)?;
             gate_of_all.decide(Some(begun));
-            let end_of = |(part, worker): (Part, std::thread::ScopedJoinHandle<'_, _>)| {
+            let end_of = |(part, worker): (JobLoop, std::thread::ScopedJoinHandle<'_, _>)| {
                 let worker =
                     worker.join().unwrap_or_else(|_| WorkerEnd::without_work(Err(WorkerError::Panicked)));
                 LoopEnd { phase: self.number, target: part.target.into(), worker }
@@ -193,7 +193,7 @@ impl Stage<'_> {
         })
     }
 
-    fn feed(self, part: Part, pass: u32, control: &Control) -> Result<Feed, WorkerError> {
+    fn feed(self, part: JobLoop, pass: u32, control: &Control) -> Result<Feed, WorkerError> {
         let mut feed = match self.requests(part, pass) {
             Requests::Generated(source) => Feed::Direct(source),
             Requests::Load(open) if self.prepared.is_timed() => {

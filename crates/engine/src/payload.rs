@@ -20,8 +20,8 @@ pub(crate) struct DataSource {
 
 impl DataSource {
     /// The properties of a request that data by name depends on.
-    pub(crate) fn place(&self, pass: u32, extent: Extent, sequence: u64) -> named::Place {
-        named::Place { offset: extent.offset, target: self.target, seed: self.seed_of(pass, sequence) }
+    pub(crate) fn place(&self, pass: u32, extent: Extent, sequence: u64) -> named::DataPlace {
+        named::DataPlace { offset: extent.offset, target: self.target, seed: self.seed_of(pass, sequence) }
     }
 
     /// Seed of a random request: different for each request of a run, the same in an equal run.

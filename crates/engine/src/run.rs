@@ -5,13 +5,13 @@ use crate::error::RunError;
 use crate::injected::Injected;
 use crate::journal::Journal;
 use crate::loops::{LoopEnd, StageEnd};
-use crate::means::equip;
 use crate::paths::one_for_each_path;
 use crate::pools::Pools;
-use crate::prepare::{Claimed, Fitted, JobReady, Prepared, range_of};
+use crate::prepare::{Claimed, JobReady, PlacedJob, Prepared, range_of};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
+use crate::setup::equip;
 use crate::shared::Shared;
 use crate::stage::Stage;
 use crate::verify::{ScanTarget, Verifier, name_faults, remember_outside, scan_targets};
@@ -85,7 +85,7 @@ impl Prepared {
         }
     }
 
-    fn target_info(&self, claimed: &Claimed, jobs: &[(&Phase, &Fitted)]) -> TargetInfo {
+    fn target_info(&self, claimed: &Claimed, jobs: &[(&Phase, &PlacedJob)]) -> TargetInfo {
         let mut sources: Vec<String> = jobs.iter().map(|(_, job)| job.workload.name()).collect();
         sources.dedup();
         let facts = || jobs.iter().filter_map(|(_, job)| job.workload.facts());
@@ -124,7 +124,7 @@ impl Prepared {
     }
 
     /// Whether a job may find in the page cache the data that it reads, and that would be no result.
-    fn may_hit_the_page_cache(&self, phase: &Phase, job: &Fitted) -> bool {
+    fn may_hit_the_page_cache(&self, phase: &Phase, job: &PlacedJob) -> bool {
         let is_emptied = phase.remount.is_some() || job.job.options.before.contains(&FileStep::Evict);
         let is_of_device = matches!(self.plan.claim(), Claim::Device | Claim::Replay);
         is_of_device && job.workload.reads() && self.plan.is_buffered(&job.job) && !is_emptied
@@ -152,7 +152,7 @@ impl Prepared {
         others: &dyn Rendezvous,
     ) -> Result<RunInfo, RunError> {
         let clock = Clock::from_origin(u64::MAX);
-        info.means = self.means(&clock);
+        info.setup = self.setup(&clock);
         let (notices, threads) = (Mutex::new(Vec::new()), ThreadTimes::default());
         let (injected, verifier) =
             (Injected::new(&self.plan, &self.jobs_by_target()), Verifier::new(&self.plan, self.identities()));
@@ -205,11 +205,11 @@ impl Prepared {
             watching_ns: progress.watching_ns(),
             sampling_ns: sampled.cpu_ns,
         };
-        info.means.clock.error = info.means.clock.error.max(sampled.clock_error);
-        info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
+        info.setup.clock.error = info.setup.clock.error.max(sampled.clock_error);
+        info.setup.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
         let stopped = outcome.stopped;
         self.conclude(&mut info, outcome);
-        info.means.notices.extend(injected.as_ref().and_then(|injected| injected.keep_ledger(archive)));
+        info.setup.notices.extend(injected.as_ref().and_then(|injected| injected.keep_ledger(archive)));
         if let (Some(verifier), Some(scan)) = (verifier.filter(|verifier| verifier.is_tracking), scanned) {
             name_faults(&self.plan, &verifier, scan, archive, &mut info);
         }
@@ -407,7 +407,7 @@ impl Prepared {
             let expected = target.expected_requests.zip(requests(foreseen)).zip(requests(job));
             target.expected_requests = expected.map(|((all, foreseen), now)| all - foreseen + now);
         }
-        let equipment = equip(stage, shared, &mut info.means)?;
+        let equipment = equip(stage, shared, &mut info.setup)?;
         stage.execute(equipment, log, shared, || start(info))
     }
 
@@ -422,7 +422,7 @@ impl Prepared {
     }
 
     fn conclude(&self, info: &mut RunInfo, outcome: RunOutcome) {
-        info.means.notices.extend(self.full_content());
+        info.setup.notices.extend(self.full_content());
         for (_, job) in self.jobs() {
             let target = &mut info.targets[usize::from(job.fitted.job.target)];
             target.bad_lines += job.told.bad_lines.load(Relaxed);
@@ -472,7 +472,7 @@ impl Prepared {
 }
 
 /// The range that jobs may change, each in its number of passes.
-fn written<'a>(jobs: impl Iterator<Item = (&'a Fitted, u32)>) -> Option<WrittenRange> {
+fn written<'a>(jobs: impl Iterator<Item = (&'a PlacedJob, u32)>) -> Option<WrittenRange> {
     let writing = jobs.filter(|(job, _)| job.workload.writes()).map(|(job, passes)| job.range(passes));
     let ranges = writing.filter(|range| !range.is_empty());
     ranges.map(|range| WrittenRange { start: range.start, end: range.end }).reduce(WrittenRange::with)

@@ -1,7 +1,7 @@
 //! A phase that is executed, and the requests of its issuing loops.
 
-use crate::part::Part;
-use crate::prepare::{Fitted, JobReady, Prepared, open_requests};
+use crate::job_loop::JobLoop;
+use crate::prepare::{JobReady, PlacedJob, Prepared, open_requests};
 use iosonar_load::{Flushed, Generated, Jittered, Known, LoadError, Setting, Source};
 use iosonar_plan::Phase;
 
@@ -28,7 +28,7 @@ impl<'a> Stage<'a> {
         &self.prepared.plan.phases[usize::from(self.number)]
     }
 
-    pub(crate) fn job(self, part: Part) -> &'a Fitted {
+    pub(crate) fn job(self, part: JobLoop) -> &'a PlacedJob {
         &self.jobs[part.job].fitted
     }
 
@@ -38,7 +38,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The requests of one issuing loop in one pass: generated ones are ready at once, a load has yet to be opened.
-    pub(crate) fn requests(self, part: Part, pass: u32) -> Requests {
+    pub(crate) fn requests(self, part: JobLoop, pass: u32) -> Requests {
         let ready = &self.jobs[part.job];
         match &ready.fitted.workload {
             Known::Trace(load, _) => {

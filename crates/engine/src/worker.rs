@@ -20,7 +20,7 @@ use crate::verify::Checker;
 use iosonar_archive::{Checks, Marks, Outcome, PassTimes, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
 use iosonar_evidence::WrittenRange;
-use iosonar_load::{IssuedHash, Item, LoadError};
+use iosonar_load::{IssuedHash, LoadError, SourceRequest};
 use iosonar_os::Buffer;
 use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::{Extent, FileStep, Nanos, Op, Overlap, OverlapPolicy, Placement, ThinkTime};
@@ -613,7 +613,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The content of a request that has not been offered yet, if it can go.
-    fn content_of(&self, item: &Item) -> Option<DataRequest> {
+    fn content_of(&self, item: &SourceRequest) -> Option<DataRequest> {
         let extent = self.settings.placement.place(item.extent)?.extent;
         let fits = !item.op.is_transfer() || self.payloads.can_hold(extent.length);
         let due = item.due.unwrap_or_default();
@@ -704,7 +704,7 @@ impl<'a> Worker<'a> {
         true
     }
 
-    fn offer_item(&mut self, item: &Item) {
+    fn offer_item(&mut self, item: &SourceRequest) {
         if self.is_beyond_the_run(item) {
             // Another pass would make no progress: this one lasts until the run is over.
             self.rest_until(self.settings.rules.runtime.unwrap_or_default());
@@ -740,13 +740,13 @@ impl<'a> Worker<'a> {
     }
 
     /// Whether a request is due only when the whole run is over by time.
-    fn is_beyond_the_run(&self, item: &Item) -> bool {
+    fn is_beyond_the_run(&self, item: &SourceRequest) -> bool {
         let due = item.due.map(|due| due.saturating_add(self.start));
         due.is_some_and(|due| self.settings.rules.is_over(due))
     }
 
     /// Waits until other targets let the next request go; `false` if it does not go.
-    fn await_turn(&mut self, item: &Item) -> bool {
+    fn await_turn(&mut self, item: &SourceRequest) -> bool {
         let Some(participant) = &self.context.participant else { return true };
         let (pass, start) = (self.pass, self.start);
         let next = Next { pass, index: self.offered, bytes: item.extent.length };

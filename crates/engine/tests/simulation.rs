@@ -74,13 +74,13 @@ fn once(mut plan: Plan) -> Plan {
 }
 
 /// The records of one target and pass, and its requests.
-struct Part<'a> {
+struct PassRecords<'a> {
     records: &'a [Record],
     plan: &'a Plan,
     stopped: bool,
 }
 
-impl Part<'_> {
+impl PassRecords<'_> {
     fn verdict(&self) -> Verdict {
         let seen: Vec<Seen> = self.records.iter().filter_map(Seen::of).collect();
         check(&seen, self.plan.overlap.strong)
@@ -199,7 +199,7 @@ fn all_there(ran: &Ran, plan: &Plan, requests: u64, stopped: bool, what: &str) {
             let want = if stopped { records.len() as u64 } else { requests };
             assert!(want <= requests);
             assert_eq!(sequences, (0..want).collect::<Vec<_>>(), "{what}: target {target} pass {pass}");
-            Part { records: &records, plan, stopped }.holds(what);
+            PassRecords { records: &records, plan, stopped }.holds(what);
         }
         let info = &ran.info.targets[target as usize];
         assert!(info.max_in_flight <= Some(plan.depth().into()), "{what}");

@@ -12,7 +12,7 @@ mod openers;
 mod reach;
 mod usage;
 
-pub use contents::{Contents, Look, Part, SIGNATURES_THREAD};
+pub use contents::{Contents, Look, PartitionLook, SIGNATURES_THREAD};
 pub use openers::Opener;
 pub use usage::{Use, What};
 
@@ -273,15 +273,15 @@ fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, R
         "{} will be overwritten: a regular file of {}{}",
         shown(&facts.path),
         size::human(facts.size),
-        Place(file)
+        FileLocation(file)
     );
     Ok(WritePermit { statement, claims: Vec::new() })
 }
 
 /// Place of a file, in words.
-struct Place<'a>(&'a RegularFile);
+struct FileLocation<'a>(&'a RegularFile);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FileLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.file_system.known() {
             Some(found) => write!(f, " on the {} of {}", found.kind, shown(&found.mount_point)),

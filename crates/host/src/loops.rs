@@ -13,7 +13,7 @@ pub(crate) struct Attached {
     /// Path of the backing file as shown by the kernel.
     pub backing_file: String,
     /// File at that path in this mount namespace.
-    by_path: Option<Found>,
+    by_path: Option<FileAtPath>,
     /// Backing file according to the driver; absent without permission to open the device.
     by_driver: Option<Backing>,
     /// Part of the backing file that it shows; absent if sysfs lacks it.
@@ -22,7 +22,7 @@ pub(crate) struct Attached {
 
 /// File at the path of a backing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Found {
+struct FileAtPath {
     backing: Backing,
     size: u64,
 }
@@ -196,10 +196,10 @@ fn window(name: &str, root: &Root) -> Option<Window> {
     Some(Window { offset: number("offset")?, length: block::size_of(name, root)?, is_limited })
 }
 
-fn by_path(path: PathBuf) -> Option<Found> {
+fn by_path(path: PathBuf) -> Option<FileAtPath> {
     let stat = rustix::fs::stat(path).ok()?;
     let backing = Backing { device: stat.st_dev, inode: stat.st_ino, rdevice: stat.st_rdev, offset: 0 };
-    Some(Found { backing, size: stat.st_size as u64 })
+    Some(FileAtPath { backing, size: stat.st_size as u64 })
 }
 
 fn by_driver(name: &str) -> Option<Backing> {
@@ -233,7 +233,7 @@ mod tests {
         Backing { device: rustix::fs::makedev(major, 1), inode, rdevice: 0, offset: 0 }
     }
 
-    fn device(by_path: Option<Found>, by_driver: Option<Backing>) -> Attached {
+    fn device(by_path: Option<FileAtPath>, by_driver: Option<Backing>) -> Attached {
         let window = Some(Window { offset: 0, length: LENGTH, is_limited: false });
         Attached { name: "loop3".into(), backing_file: "/image".into(), by_path, by_driver, window }
     }
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn trusts_path_only_if_file_size_matches() {
-        let found = |size| Some(Found { backing: backing(8, 12), size });
+        let found = |size| Some(FileAtPath { backing: backing(8, 12), size });
         assert_eq!(device(found(LENGTH), None).is_on_file(number(8), 13, LENGTH), Backs::No);
         assert_eq!(device(found(1), None).is_on_file(number(8), 13, LENGTH), Backs::Unknown);
         assert_eq!(device(found(1), None).is_on_file(number(8), 12, 1), Backs::Yes);

@@ -65,7 +65,7 @@ pub struct Gate<'a> {
 }
 
 /// Existing file at the path of an output.
-enum Found {
+enum AtPath {
     /// Nothing.
     Nothing,
     /// The standard output of this process.
@@ -129,20 +129,20 @@ impl<'a> Gate<'a> {
     fn test(&self, name: &OutputName, existing: Existing) -> Result<Reserved, OutputError> {
         let failed = |error| OutputError::of_io(name, error);
         match (self.look(name)?, existing) {
-            (Found::StandardOutput, _) => Ok(Reserved::standard_output(&name.path)),
-            (Found::Stream, _) => {
+            (AtPath::StandardOutput, _) => Ok(Reserved::standard_output(&name.path)),
+            (AtPath::Stream, _) => {
                 let stream = File::options().write(true).open(&name.path).map_err(failed)?;
                 Ok(Reserved::stream(&name.path, stream))
             }
-            (Found::Nothing, _) => Ok(Reserved::new(&name.path)),
-            (Found::File(_), Existing::ReplaceOwn) if name.path.is_symlink() => {
+            (AtPath::Nothing, _) => Ok(Reserved::new(&name.path)),
+            (AtPath::File(_), Existing::ReplaceOwn) if name.path.is_symlink() => {
                 Err(OutputError::special(name, "a symbolic link"))
             }
-            (Found::File(facts), Existing::Replace | Existing::ReplaceOwn) => {
+            (AtPath::File(facts), Existing::Replace | Existing::ReplaceOwn) => {
                 Reserved::replacing(&name.path, &facts).map_err(failed)
             }
-            (Found::File(facts), Existing::Append) => Ok(Reserved::appending(&name.path, &facts)),
-            (Found::File(_), Existing::Keep | Existing::KeepUnlessForced) => {
+            (AtPath::File(facts), Existing::Append) => Ok(Reserved::appending(&name.path, &facts)),
+            (AtPath::File(_), Existing::Keep | Existing::KeepUnlessForced) => {
                 Err(OutputError::exists(name, existing))
             }
         }
@@ -155,8 +155,8 @@ impl<'a> Gate<'a> {
     pub fn check(&self, name: &OutputName, existing: Existing) -> Result<(), OutputError> {
         match self.look(name)? {
             // Opening and closing a pipe would end it for its reader.
-            Found::StandardOutput | Found::Stream => Ok(()),
-            Found::Nothing | Found::File(_) => self.create(name, existing).map(drop),
+            AtPath::StandardOutput | AtPath::Stream => Ok(()),
+            AtPath::Nothing | AtPath::File(_) => self.create(name, existing).map(drop),
         }
     }
 
@@ -171,9 +171,9 @@ impl<'a> Gate<'a> {
         }
     }
 
-    fn look(&self, name: &OutputName) -> Result<Found, OutputError> {
+    fn look(&self, name: &OutputName) -> Result<AtPath, OutputError> {
         if is_standard_output(&name.path) {
-            return Ok(Found::StandardOutput);
+            return Ok(AtPath::StandardOutput);
         }
         let facts = match name.path.metadata() {
             Ok(facts) => facts,
@@ -181,18 +181,18 @@ impl<'a> Gate<'a> {
             Err(_) if name.path.symlink_metadata().is_ok() => {
                 return Err(OutputError::special(name, "a symbolic link that leads nowhere"));
             }
-            Err(_) => return self.check_free(name).map(|()| Found::Nothing),
+            Err(_) => return self.check_free(name).map(|()| AtPath::Nothing),
         };
         let kind = facts.file_type();
         self.check_free(name)?;
         if kind.is_fifo() || kind.is_char_device() && is_null(&facts) {
-            return Ok(Found::Stream);
+            return Ok(AtPath::Stream);
         }
         if !kind.is_file() {
             return Err(OutputError::special(name, kind_in_words(&facts)));
         }
         self.check_unused(name)?;
-        Ok(Found::File(facts))
+        Ok(AtPath::File(facts))
     }
 
     /// Refuses files that the command uses for something else.

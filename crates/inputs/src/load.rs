@@ -23,12 +23,12 @@ const BLOCKS: usize = 8;
 /// A load in blkreplay's form.
 pub(super) struct LoadFile {
     source: Source,
-    seen: Mutex<Seen>,
+    seen: Mutex<FirstReading>,
 }
 
 /// Results of the first reading.
 #[derive(Debug, Clone, Default)]
-struct Seen {
+struct FirstReading {
     lines: u64,
     requests: u64,
     has_times: bool,
@@ -46,7 +46,7 @@ impl LoadFile {
         Ok(LoadFile { source, seen: Mutex::default() })
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, FirstReading> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,7 +89,7 @@ impl LoadFile {
 
     /// Reads the file from its start to its end.
     pub(super) fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
-        let (mut seen, has_times) = (Seen::default(), self.has_times());
+        let (mut seen, has_times) = (FirstReading::default(), self.has_times());
         let mut is_of_form = false;
         let mut out = Pieces::new(f);
         let text = self.source.text().map_err(io::Error::other)?;
@@ -138,7 +138,7 @@ fn cannot_be_load(name: &str, lines: u64) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-impl Seen {
+impl FirstReading {
     fn request(&mut self, request: &TimedRequest) {
         self.backward += u64::from(request.time < self.last);
         self.requests += 1;

@@ -2,7 +2,7 @@
 
 use crate::{FiguresError, Input, Merged, SummaryOptions};
 use iosonar_analyze::extents::ExtentLatencies;
-use iosonar_analyze::{Detail, Diagrams, Findings, Found, MachineSeries, Summary, Tally, Wanted, pass};
+use iosonar_analyze::{Detail, Diagrams, Findings, MachineSeries, PassResults, Summary, Tally, Wanted, pass};
 use iosonar_archive::Fault;
 
 /// The analysis of a run.
@@ -47,7 +47,7 @@ impl RunAnalysis {
 
     /// The analysis of what was read, `None` if that was not [`RunAnalysis::wanted`]. `kept`: an existing summary.
     pub(crate) fn of(
-        found: Found,
+        found: PassResults,
         inputs: &Merged<'_>,
         kept: Option<Summary>,
         options: &SummaryOptions,

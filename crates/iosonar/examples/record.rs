@@ -1,6 +1,6 @@
 //! Records the block I/O of a device for two seconds, as root: `cargo run -p iosonar --example record -- /dev/sda`.
 
-use iosonar::record::{self, Question};
+use iosonar::studies::record::{self, Question};
 use iosonar::{Archive, Nanos, Op, Session, Silent};
 use std::error::Error;
 use std::path::Path;

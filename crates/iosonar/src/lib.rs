@@ -48,7 +48,7 @@
 //! # What is stable
 //! Nothing was released yet. From version 1 on, these change only with the first number of the version: the names exported by
 //! this file, with their public methods whose types it exports, the TOML form of [`Plan`] (`docs/plan.md`), the files of an archive (`docs/archive.md`), and the JSON form of [`Summary`]
-//! (`docs/summary.md`). Fields may be added to structures of results, so do not construct or match them exhaustively. The other crates of this
+//! (`docs/summary.md`). The questions of [`studies`] (`fill`, `knee`, `record` and others: question, run, answer) may change at any time. Fields may be added to structures of results, so do not construct or match them exhaustively. The other crates of this
 //! workspace may change at any time. Texts of [`Notice`], findings and errors are for people, and may change at any time.
 
 mod load;
@@ -67,7 +67,5 @@ pub use iosonar_runner::{
     ConcludeError, Concluded, Ended, Error, ErrorKind, Notice, Observer, Problem, Progress, Ready, Scene,
     Session, Silent, Stage, new_run_id,
 };
-pub use iosonar_studies::{
-    cache, calibrate, check, convert, doctor, fill, info, knee, layout, loads, matrix, record, verify,
-};
+pub use iosonar_studies as studies;
 pub use load::{LoadError, Request, write_load};

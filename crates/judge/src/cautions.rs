@@ -2,7 +2,7 @@
 
 use crate::PlannedRun;
 use crate::detectors::{DETECTORS, fresh_or_warm_mapping};
-use crate::forecast::foresee;
+use crate::forecast::predictions;
 use iosonar_analyze::{Caution, CautionId, Detection, DetectorId, Judgement, Level, Severity, Summary};
 use iosonar_archive::RunInfo;
 use iosonar_evidence::Environment;
@@ -18,7 +18,7 @@ pub fn cautions(
 ) -> Vec<Caution> {
     let said = said(summary, plan);
     let detections = match judgement {
-        Some(judgement) => judgement.told().cloned().collect(),
+        Some(judgement) => judgement.messages().cloned().collect(),
         None => foreseen(summary, plan, run),
     };
     let is_said = |id| said.iter().any(|(by, _)| *by == id);
@@ -50,7 +50,7 @@ fn foreseen(summary: &Summary, plan: &Plan, run: &RunInfo) -> Vec<Detection> {
     let planned = PlannedRun::of(plan, run, summary, &unknown);
     let holes = fresh_or_warm_mapping::unwritten(&planned);
     let holes = holes.map(|seen| fresh_or_warm_mapping::DETECTOR.detection(seen, plan.claim()));
-    let mut all: Vec<Detection> = foresee(&planned, plan.claim()).into_iter().chain(holes).collect();
+    let mut all: Vec<Detection> = predictions(&planned, plan.claim()).into_iter().chain(holes).collect();
     all.retain(|one| one.is_told() && (plan.engine.is_real() || one.id == DetectorId::WrongSizeDevice));
     all
 }

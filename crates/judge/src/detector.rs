@@ -77,7 +77,7 @@ impl Detector {
             source: seen.source,
             effect: seen.effect,
             during: seen.during,
-            definitional: seen.definitional && level == Level::Fail,
+            is_proof: seen.is_proof && level == Level::Fail,
             explained_by: None,
         }
     }

@@ -299,7 +299,7 @@ fn nfs_server_bytes_account_for_all_reads() {
     assert!(judgement.of(DetectorId::NotObservable).is_none(), "{judgement:?}");
     // From 2 % on, the client's page cache is what was measured.
     let most = of(&nfs(61 * MIB, 0).reading(), DetectorId::ReadsNotFromDevice);
-    assert_eq!((most.level, most.definitional), (Level::Fail, false), "{most:?}");
+    assert_eq!((most.level, most.is_proof), (Level::Fail, false), "{most:?}");
     let cached = nfs(0, 0).reading();
     assert_eq!(cached.judgement().verdict, Verdict::Fake);
     let written = nfs(0, 64 * MIB).writing();

@@ -15,7 +15,7 @@ pub(crate) fn fake_targets(planned: &PlannedRun<'_>, claim: Claim) -> Vec<FakeTa
     let mut proofs = |target: &PlannedTarget<'_>| {
         before.targets = planned.facts(target).into_iter().cloned().collect();
         let alone = PlannedRun { plan: planned.plan, before: &before, targets: vec![*target] };
-        predict(&alone, claim).iter().filter(|one| one.definitional).map(|one| one.id).collect()
+        predict(&alone, claim).iter().filter(|one| one.is_proof).map(|one| one.id).collect()
     };
     let mut of = |(number, target): (u16, &PlannedTarget<'_>)| FakeTarget {
         target: number,
@@ -28,22 +28,22 @@ pub(crate) fn fake_targets(planned: &PlannedRun<'_>, claim: Claim) -> Vec<FakeTa
 }
 
 /// Detections that would spoil, or may influence, the result of a run with a claim, worst first; empty for runs without I/O. A
-/// definitional one makes the result fake. Symptoms with a reported cause are skipped.
+/// detection that is a proof makes the result fake. Symptoms with a reported cause are skipped.
 pub fn predict(planned: &PlannedRun<'_>, claim: Claim) -> Vec<Detection> {
     if !planned.plan.engine.is_real() {
         return Vec::new();
     }
-    foresee(planned, claim)
+    predictions(planned, claim)
 }
 
 /// The same, whatever executes the run: a load may be wrong for a model, too.
-pub(crate) fn foresee(planned: &PlannedRun<'_>, claim: Claim) -> Vec<Detection> {
+pub(crate) fn predictions(planned: &PlannedRun<'_>, claim: Claim) -> Vec<Detection> {
     let all =
         DETECTORS.iter().filter_map(|detector| Some(detector.detection(detector.predict?(planned)?, claim)));
     let mut told: Vec<Detection> = all.filter(|one| one.level >= Level::Info).collect();
     explain(&mut told, |_| true);
     told.retain(|one| one.explained_by.is_none());
-    told.sort_by_key(|one| std::cmp::Reverse((one.level, one.definitional)));
+    told.sort_by_key(|one| std::cmp::Reverse((one.level, one.is_proof)));
     told
 }
 

@@ -14,17 +14,17 @@ mod cautions;
 mod detector;
 mod detectors;
 mod explained;
+mod finding;
 #[cfg(test)]
 mod fixtures;
 mod forecast;
 #[cfg(test)]
-mod lies;
+mod misleading_signals;
 mod planned;
 mod quiet;
 #[cfg(test)]
 mod rates;
 mod samples;
-mod seen;
 mod signs;
 mod stack;
 #[cfg(test)]
@@ -39,11 +39,11 @@ pub use detector::Detector;
 pub use detectors::dirty_at_start::is_much_to_write;
 pub use detectors::wrong_size_device::is_wrong_size;
 pub use detectors::{DETECTORS, about};
+pub use finding::Finding;
 pub use forecast::predict;
 pub use planned::{PlannedRun, PlannedTarget};
 pub use quiet::{OthersUse, use_by_others};
 pub use samples::Samples;
-pub use seen::Finding;
 pub use signs::{Growth, Sign, signs};
 pub use stack::{Bottom, bottoms, bottoms_of, device_of, why_not_reread};
 pub use thresholds::THRESHOLDS_VERSION;

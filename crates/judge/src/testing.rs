@@ -72,7 +72,7 @@ impl Lab {
             TargetInfo { path: "/target".into(), size: 1 << 40, block: 512, ..TargetInfo::default() };
         let mut run = RunInfo::new("iosonar 0.0.0", "iosonar test", vec![target]);
         run.state = RunState::Finished;
-        run.means = ResolvedSetup { engine: "uring".into(), ..ResolvedSetup::default() };
+        run.setup = ResolvedSetup { engine: "uring".into(), ..ResolvedSetup::default() };
         Lab {
             plan,
             run,
@@ -511,7 +511,7 @@ impl Lab {
 
     /// What carried the requests out is unknown.
     pub(crate) fn without_setup(mut self) -> Lab {
-        self.run.means = ResolvedSetup::default();
+        self.run.setup = ResolvedSetup::default();
         self
     }
 
@@ -708,8 +708,8 @@ impl Lab {
         if self.delivered_share.is_some() {
             summary.throughput.delivered_share = self.delivered_share;
         }
-        if let Some(means) = &mut summary.health.means {
-            means.clock_cost_ns = self.clock_cost_ns;
+        if let Some(setup) = &mut summary.health.setup {
+            setup.clock_cost_ns = self.clock_cost_ns;
         }
         if self.plan.phases[0].jobs[0].depth > 1 {
             let depth = f64::from(self.plan.phases[0].jobs[0].depth);

@@ -31,8 +31,8 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     let missing = if case.is_real() { missing(case, &detections) } else { Vec::new() };
     // Definitional detections first, as they may be the cause of another proof.
     let causes: Vec<DetectorId> =
-        detections.iter().filter(|one| one.definitional).filter_map(|one| one.explained_by).collect();
-    let proves = |one: &Detection| one.definitional || causes.contains(&one.id);
+        detections.iter().filter(|one| one.is_proof).filter_map(|one| one.explained_by).collect();
+    let proves = |one: &Detection| one.is_proof || causes.contains(&one.id);
     detections.sort_by_key(|one| Reverse((proves(one), one.level)));
     let verdict = verdict(case, &detections, &missing);
     let fake_targets =
@@ -73,7 +73,7 @@ fn not_observable(claim: Claim, detections: &[Detection]) -> Option<Detection> {
         source: blind.source.clone(),
         effect: None,
         during: None,
-        definitional: false,
+        is_proof: false,
         explained_by: None,
     })
 }
@@ -166,8 +166,8 @@ fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Ver
     if !case.is_real() && !case.is_recording() {
         return Verdict::NotMeasured;
     }
-    // One definitional witness, or two that cannot share one error.
-    let has_proof = detections.iter().any(|one| one.definitional);
+    // One proof, or two that cannot share one error.
+    let has_proof = detections.iter().any(|one| one.is_proof);
     let fails = || detections.iter().filter(|one| is_witness(one) && one.explained_by.is_none());
     let has_two = fails().any(|one| fails().any(|other| other.channel != one.channel));
     if has_proof || has_two {
@@ -223,7 +223,7 @@ fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &
 fn account_for_all(fakes: &[FakeTarget], detections: &[Detection]) -> bool {
     let is_proof = |id| fakes.iter().any(|fake| fake.proofs.contains(&id));
     let is_accounted_for = |one: &Detection| is_proof(one.id) || one.explained_by.is_some_and(is_proof);
-    let mut makes_fake = detections.iter().filter(|one| one.definitional || is_witness(one));
+    let mut makes_fake = detections.iter().filter(|one| one.is_proof || is_witness(one));
     !fakes.is_empty() && makes_fake.all(is_accounted_for)
 }
 
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn cause_hides_symptoms_and_definitional_failure_is_fake() {
+    fn cause_hides_symptoms_and_proof_is_fake() {
         let lab = Lab::new()
             .latency_ns(700)
             .reads(40_000, 4096)
@@ -315,7 +315,7 @@ mod tests {
             .holes(1 << 30, 1 << 30);
         let judgement = lab.process_read(0).device_read("vda", 0).cpu(1_000.0, 0.0).judgement();
         assert_eq!(judgement.verdict, Verdict::Fake);
-        let told: Vec<DetectorId> = judgement.told().map(|one| one.id).collect();
+        let told: Vec<DetectorId> = judgement.messages().map(|one| one.id).collect();
         assert_eq!(told, [DetectorId::UnmappedTarget]);
         let symptom = judgement.of(DetectorId::ReadsNotFromDevice).unwrap();
         assert_eq!((symptom.level, symptom.explained_by), (Level::Fail, Some(DetectorId::UnmappedTarget)));
@@ -341,7 +341,7 @@ mod tests {
         let cached =
             Lab::new().latency_ns(700).reads(40_000, 4096).on_file_system("tmpfs", "").cpu(1_000.0, 0.0);
         let judgement = cached.claiming(Claim::Cache).judgement();
-        assert_eq!(judgement.told().count(), 0, "{judgement:?}");
+        assert_eq!(judgement.messages().count(), 0, "{judgement:?}");
         assert_ne!(judgement.verdict, Verdict::Fake);
     }
 

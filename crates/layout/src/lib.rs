@@ -16,7 +16,7 @@ pub use figures::{Figures, SizeClass, Sizes};
 pub use fragments::{Fragment, fragments};
 pub use free::{FreeReport, FreeSpace, GroupFree, left_after};
 pub use json::{FreeJson, MapsJson, VERSION, figures_json};
-pub use scan::{Kept, Row, Scan};
+pub use scan::{FileMap, Row, Scan};
 
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;

@@ -35,7 +35,7 @@ impl Row {
 }
 
 /// The rows up to the end of a file, and the extents after it.
-pub type Kept = (Vec<Row>, Vec<Extent>);
+pub type FileMap = (Vec<Row>, Vec<Extent>);
 
 /// A map under construction.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Scan {
     at: u64,
     groups: Option<Groups>,
     figures: Figures,
-    rows: Option<Kept>,
+    rows: Option<FileMap>,
 }
 
 impl Scan {
@@ -94,7 +94,7 @@ impl Scan {
     }
 
     /// The figures, and if kept the rows up to the end of the file and the extents after it.
-    pub fn finish(mut self) -> (Figures, Option<Kept>) {
+    pub fn finish(mut self) -> (Figures, Option<FileMap>) {
         self.hole_until(self.end);
         (self.figures, self.rows)
     }

@@ -2,7 +2,7 @@
 //! the issuing loop.
 
 use crate::recorded::LoadError;
-use crate::{Item, Source};
+use crate::{Source, SourceRequest};
 use iosonar_os::spsc::{Empty, Receiver, Sender, channel};
 use iosonar_plan::Nanos;
 use std::io;
@@ -21,14 +21,14 @@ const LOOK: Duration = Duration::from_micros(200);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// The next request.
-    Item(Item),
+    Request(SourceRequest),
     /// No request yet; ask again.
     NotYet,
     /// There are no more.
     End,
 }
 
-type Answer = Result<Item, LoadError>;
+type Answer = Result<SourceRequest, LoadError>;
 
 /// A source that is read ahead.
 #[derive(Debug)]
@@ -76,14 +76,14 @@ impl ReadAhead {
     #[inline]
     pub fn poll(&mut self) -> Result<Next, LoadError> {
         match self.first.take().map_or_else(|| self.answers.pop(), Ok) {
-            Ok(answer) => answer.map(Next::Item),
+            Ok(answer) => answer.map(Next::Request),
             Err(Empty::ForNow) => Ok(Next::NotYet),
             Err(Empty::ForEver) => Ok(Next::End),
         }
     }
 
     /// The next request, if it has been read; it stays the next.
-    pub fn peek(&mut self) -> Option<&Item> {
+    pub fn peek(&mut self) -> Option<&SourceRequest> {
         if self.first.is_none() {
             self.first = self.answers.pop().ok();
         }
@@ -128,12 +128,12 @@ mod tests {
     struct Counter(u64);
 
     impl Source for Counter {
-        fn next(&mut self, _: Nanos) -> Result<Option<Item>, LoadError> {
+        fn next(&mut self, _: Nanos) -> Result<Option<SourceRequest>, LoadError> {
             let sequence = self.0;
             self.0 += 1;
             let (load_time, due, extent) =
                 (Nanos(sequence), Some(Nanos(sequence)), Extent { offset: 0, length: 512 });
-            Ok((sequence < 10_000).then_some(Item {
+            Ok((sequence < 10_000).then_some(SourceRequest {
                 sequence,
                 load_time,
                 due,
@@ -153,7 +153,7 @@ mod tests {
     fn delivers_requests_in_order() {
         let mut ahead = ReadAhead::start(|| Ok(Box::new(Counter(0)))).unwrap();
         assert!(ahead.prime(Duration::from_secs(60)));
-        assert!(matches!(ahead.poll(), Ok(Next::Item(Item { sequence: 0, .. }))));
+        assert!(matches!(ahead.poll(), Ok(Next::Request(SourceRequest { sequence: 0, .. }))));
         let peeked = loop {
             match ahead.peek() {
                 Some(item) => break item.sequence,
@@ -164,7 +164,7 @@ mod tests {
         let mut expected = 1;
         loop {
             match ahead.poll().unwrap() {
-                Next::Item(item) => {
+                Next::Request(item) => {
                     assert_eq!(item.sequence, expected);
                     expected += 1;
                 }

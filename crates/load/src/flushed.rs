@@ -1,7 +1,7 @@
 //! Flushes between generated writes.
 
 use crate::recorded::LoadError;
-use crate::{Item, Source};
+use crate::{Source, SourceRequest};
 use iosonar_plan::{Durability, Extent, FlushRule, Nanos};
 
 /// The requests of a job with a flush after a number of its writes.
@@ -18,7 +18,7 @@ pub struct Flushed<S> {
     /// Writes since the last flush.
     writes: u64,
     /// The last write, if a flush follows it.
-    last: Option<Item>,
+    last: Option<SourceRequest>,
 }
 
 impl<S: Source> Flushed<S> {
@@ -32,8 +32,8 @@ impl<S: Source> Flushed<S> {
     }
 
     /// A flush is due when the write before it was.
-    fn flush(&self, write: &Item) -> Item {
-        Item {
+    fn flush(&self, write: &SourceRequest) -> SourceRequest {
+        SourceRequest {
             sequence: self.number(),
             op: self.rule.op.op(),
             durability: Durability::NONE,
@@ -44,7 +44,7 @@ impl<S: Source> Flushed<S> {
 }
 
 impl<S: Source> Source for Flushed<S> {
-    fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError> {
+    fn next(&mut self, now: Nanos) -> Result<Option<SourceRequest>, LoadError> {
         let item = match self.last.take() {
             Some(write) => self.flush(&write),
             None => {
@@ -53,17 +53,17 @@ impl<S: Source> Source for Flushed<S> {
                 if self.writes == self.rule.after_writes {
                     (self.writes, self.last) = (0, Some(item));
                 }
-                Item { sequence: self.number(), ..item }
+                SourceRequest { sequence: self.number(), ..item }
             }
         };
         self.passed += 1;
         Ok(Some(item))
     }
 
-    fn upcoming(&self, now: Nanos) -> Option<Item> {
+    fn upcoming(&self, now: Nanos) -> Option<SourceRequest> {
         match &self.last {
             Some(write) => Some(self.flush(write)),
-            None => self.source.upcoming(now).map(|item| Item { sequence: self.number(), ..item }),
+            None => self.source.upcoming(now).map(|item| SourceRequest { sequence: self.number(), ..item }),
         }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     use crate::{Generated, Setting};
     use iosonar_plan::{ByteSize, Decimal, FlushOp, Generator, Op, Order, Stop};
 
-    fn items(read_percent: u32, after_writes: u64, job: u32, jobs: u32) -> Vec<Item> {
+    fn items(read_percent: u32, after_writes: u64, job: u32, jobs: u32) -> Vec<SourceRequest> {
         let generator = Generator {
             read_percent: Decimal::whole(read_percent.into()),
             stop: Stop { requests: Some(100), ..Stop::default() },
@@ -119,7 +119,7 @@ mod tests {
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), total);
-        let flushes = |share: &Vec<Item>| share.iter().filter(|item| item.op == Op::Fsync).count();
+        let flushes = |share: &Vec<SourceRequest>| share.iter().filter(|item| item.op == Op::Fsync).count();
         assert_eq!(shares.each_ref().map(flushes), [8, 8, 8]);
     }
 }

@@ -12,7 +12,7 @@ use crate::recorded::LoadError;
 use crate::share::Share;
 use crate::sizes::Sizes;
 use crate::timetable::Timetable;
-use crate::{Item, Source};
+use crate::{Source, SourceRequest};
 use iosonar_plan::{
     AtEnd, Decimal, Durability, Extent, Generator, Nanos, Op, Order, ReadMix, Sharing, Space,
 };
@@ -258,7 +258,7 @@ impl Generated {
 
     /// The next request; `now` is the time since the start of the pass.
     #[inline]
-    pub fn next_item(&mut self, now: Nanos) -> Option<Item> {
+    pub fn next_item(&mut self, now: Nanos) -> Option<SourceRequest> {
         let item = self.item(now)?;
         let steps = self.share.step();
         self.advance(steps);
@@ -266,7 +266,7 @@ impl Generated {
     }
 
     #[inline]
-    fn item(&self, now: Nanos) -> Option<Item> {
+    fn item(&self, now: Nanos) -> Option<SourceRequest> {
         let (shape, sequence, due) = (&self.shape, self.sequence, self.timetable.due());
         let time = due.unwrap_or(now);
         if sequence >= shape.requests || time >= shape.end {
@@ -282,7 +282,15 @@ impl Generated {
             true => self.special(time.max(now))?,
         };
         let durability = Durability::NONE;
-        Some(Item { sequence, load_time: time, due, op, durability, extent, ramp: time < shape.ramp })
+        Some(SourceRequest {
+            sequence,
+            load_time: time,
+            due,
+            op,
+            durability,
+            extent,
+            ramp: time < shape.ramp,
+        })
     }
 
     /// Operation and place of a request that takes more than its number to know; `None` when its pass is over.
@@ -415,11 +423,11 @@ fn check_zones(order: &Order, region: u64) -> Result<(), PatternError> {
 }
 
 impl Source for Generated {
-    fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError> {
+    fn next(&mut self, now: Nanos) -> Result<Option<SourceRequest>, LoadError> {
         Ok(self.next_item(now))
     }
 
-    fn upcoming(&self, now: Nanos) -> Option<Item> {
+    fn upcoming(&self, now: Nanos) -> Option<SourceRequest> {
         self.item(now)
     }
 }

@@ -1,7 +1,7 @@
 //! Extra reads between generated reads.
 
 use crate::recorded::LoadError;
-use crate::{Item, Source};
+use crate::{Source, SourceRequest};
 use iosonar_plan::{ExtraReads, Nanos};
 
 /// The requests of a job with a pair of extra reads at fixed intervals. All are numbered together.
@@ -19,14 +19,14 @@ impl<S: Source> Jittered<S> {
     }
 
     /// The next request, after the source has shown its own next one.
-    fn of(&self, own: Item) -> Item {
+    fn of(&self, own: SourceRequest) -> SourceRequest {
         let extent = self.extra.extent(self.number).unwrap_or(own.extent);
-        Item { sequence: self.number, extent, ..own }
+        SourceRequest { sequence: self.number, extent, ..own }
     }
 }
 
 impl<S: Source> Source for Jittered<S> {
-    fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError> {
+    fn next(&mut self, now: Nanos) -> Result<Option<SourceRequest>, LoadError> {
         let own = match self.extra.extent(self.number) {
             Some(_) => self.source.upcoming(now),
             None => self.source.next(now)?,
@@ -36,7 +36,7 @@ impl<S: Source> Source for Jittered<S> {
         Ok(item)
     }
 
-    fn upcoming(&self, now: Nanos) -> Option<Item> {
+    fn upcoming(&self, now: Nanos) -> Option<SourceRequest> {
         self.source.upcoming(now).map(|own| self.of(own))
     }
 }

@@ -1,6 +1,6 @@
 //! Sources of requests for a target, with their due times.
 //!
-//! A [`Source`] yields [`Item`]s one at a time, in order, in bounded memory: recorded loads ([`Recorded`]) and generated workloads
+//! A [`Source`] yields [`SourceRequest`]s one at a time, in order, in bounded memory: recorded loads ([`Recorded`]) and generated workloads
 //! ([`Generated`]). [`scan`] reads a recorded load once before a run, so that nothing is touched if it cannot be replayed.
 //! [`generate`] makes synthetic loads, [`filtered`] and [`mod@derive`] make loads of loads.
 
@@ -47,7 +47,7 @@ use iosonar_plan::{Durability, Extent, Nanos, Op};
 
 /// A request of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Item {
+pub struct SourceRequest {
     /// Number in this source, from 0.
     pub sequence: u64,
     /// The load's own time; for patterns the same as `due`, or the time of the call.
@@ -67,11 +67,11 @@ pub struct Item {
 /// Yields the requests of one pass over a target.
 pub trait Source: Send {
     /// The next request; `now` is the time since the start of the pass, for sources that end by time.
-    fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError>;
+    fn next(&mut self, now: Nanos) -> Result<Option<SourceRequest>, LoadError>;
 
     /// The request that [`Source::next`] would return at `now`, where a source knows it without reading on. It is a
     /// hint: nothing is consumed, and the source may end before that request.
-    fn upcoming(&self, _now: Nanos) -> Option<Item> {
+    fn upcoming(&self, _now: Nanos) -> Option<SourceRequest> {
         None
     }
 

@@ -3,7 +3,7 @@
 use crate::filter::{FilterError, Filtered, Room};
 use crate::sort::Sorter;
 use crate::text::{Lines, Tell, Text};
-use crate::{Item, Source};
+use crate::{Source, SourceRequest};
 use iosonar_plan::{Backward, Durability, Filter, IssuePolicy, LoadPace, Nanos, TraceReplay};
 use iosonar_text::{one_line, shown};
 use iosonar_trace::TimedRequest;
@@ -269,7 +269,7 @@ impl Recorded {
         sorter.next().map_err(unsorted)
     }
 
-    fn item(&mut self, request: TimedRequest) -> Item {
+    fn item(&mut self, request: TimedRequest) -> SourceRequest {
         let first = *self.first.get_or_insert(request.time);
         let since_first = request.time.saturating_sub(first);
         let due = match self.load.pace {
@@ -279,7 +279,7 @@ impl Recorded {
         };
         let sequence = self.sequence;
         self.sequence += 1;
-        Item {
+        SourceRequest {
             sequence,
             load_time: request.time,
             due: Some(due),
@@ -292,7 +292,7 @@ impl Recorded {
 }
 
 impl Source for Recorded {
-    fn next(&mut self, _now: Nanos) -> Result<Option<Item>, LoadError> {
+    fn next(&mut self, _now: Nanos) -> Result<Option<SourceRequest>, LoadError> {
         if let LoadPace::Rising(rising) = self.load.pace {
             self.ended |= self.sequence >= rising.requests();
         }

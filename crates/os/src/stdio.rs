@@ -59,7 +59,7 @@ impl Stream {
     /// # Errors
     /// The error of the library or the kernel.
     pub fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize> {
-        self.go_to(at, Last::Read)?;
+        self.seek_to(at, Last::Read)?;
         // SAFETY: the stream is open, and the memory is ours alone and has that length.
         let bytes = unsafe { libc::fread(memory.as_mut_ptr().cast(), 1, memory.len(), self.stream.as_ptr()) };
         self.ended(bytes, memory.len())
@@ -70,7 +70,7 @@ impl Stream {
     /// # Errors
     /// The error of the library or the kernel.
     pub fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
-        self.go_to(at, Last::Write)?;
+        self.seek_to(at, Last::Write)?;
         // SAFETY: the stream is open, and the memory can be read and has that length.
         let bytes = unsafe { libc::fwrite(memory.as_ptr().cast(), 1, memory.len(), self.stream.as_ptr()) };
         self.ended(bytes, memory.len())
@@ -88,7 +88,7 @@ impl Stream {
         }
     }
 
-    fn go_to(&mut self, at: u64, next: Last) -> io::Result<()> {
+    fn seek_to(&mut self, at: u64, next: Last) -> io::Result<()> {
         let turns = self.last.is_some_and(|last| last != next);
         if at != self.position || turns {
             let place = libc::off_t::try_from(at).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;

@@ -1,6 +1,6 @@
 //! The health of the replayer in words: the same lines for the terminal and for the page.
 
-use iosonar_analyze::{CpuFacts, Drift, HeldFacts, MeansFacts, Stall, Summary, TimeStats, Waits};
+use iosonar_analyze::{CpuFacts, Drift, HeldFacts, SetupFacts, Stall, Summary, TimeStats, Waits};
 use iosonar_text::units::{self, Charset};
 
 /// A distribution of the health.
@@ -48,9 +48,9 @@ pub fn facts(s: &Summary, charset: Charset) -> Vec<(&'static str, String)> {
         facts.extend(words.stall(name, stall));
     }
     facts.extend(health.cpu.as_ref().map(|cpu| ("CPU", words.cpu(cpu))));
-    if let Some(means) = &health.means {
-        facts.push(("engine", words.engine(means, s.run.engine.as_deref().unwrap_or_default())));
-        facts.extend((!means.clock.is_empty()).then(|| ("clock", words.clock(means))));
+    if let Some(setup) = &health.setup {
+        facts.push(("engine", words.engine(setup, s.run.engine.as_deref().unwrap_or_default())));
+        facts.extend((!setup.clock.is_empty()).then(|| ("clock", words.clock(setup))));
     }
     facts
 }
@@ -120,24 +120,24 @@ impl Words {
         parts.join(", ")
     }
 
-    fn engine(&self, means: &MeansFacts, planned: &str) -> String {
-        let instead = match &means.fallback {
+    fn engine(&self, setup: &SetupFacts, planned: &str) -> String {
+        let instead = match &setup.fallback {
             Some(_) => format!(" instead of {planned}"),
             None => String::new(),
         };
-        let spin = match means.spin_ns {
+        let spin = match setup.spin_ns {
             0 => "no spinning".to_string(),
             ns => format!("spins {} before a due time", self.time(ns)),
         };
-        format!("{}{instead}, {spin}, {} for data", means.engine, units::bytes(means.buffer_bytes))
+        format!("{}{instead}, {spin}, {} for data", setup.engine, units::bytes(setup.buffer_bytes))
     }
 
-    fn clock(&self, means: &MeansFacts) -> String {
+    fn clock(&self, setup: &SetupFacts) -> String {
         format!(
             "{}, {} ns for a reading, off by {} at most",
-            means.clock,
-            units::number(means.clock_cost_ns),
-            self.time(means.clock_error_ns)
+            setup.clock,
+            units::number(setup.clock_cost_ns),
+            self.time(setup.clock_error_ns)
         )
     }
 }

@@ -36,7 +36,7 @@ pub fn explained(judgement: &Judgement, page: &str) -> String {
     let mut out = Lines::new(COLUMNS);
     out.paragraph("verdict: ", &judgement.sentence);
     let is_symptom_of = |one: &&Detection, cause| one.explained_by == Some(cause);
-    for told in judgement.told() {
+    for told in judgement.messages() {
         at_length(&mut out, told);
         link(&mut out, told, page);
         for symptom in judgement.detections.iter().filter(|one| is_symptom_of(one, told.id)) {
@@ -122,7 +122,7 @@ mod tests {
             source: "a file".into(),
             effect: None,
             during: None,
-            definitional: false,
+            is_proof: false,
             explained_by,
         }
     }

@@ -27,10 +27,10 @@ pub struct Term {
 
 /// Words with terms among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Phrase(Vec<Part>);
+struct Phrase(Vec<PhrasePart>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum PhrasePart {
     Words(String),
     Term(Term),
 }
@@ -67,22 +67,22 @@ impl Phrase {
     /// Reads words in which terms stand between backquotes.
     fn read(text: &str) -> Phrase {
         let part = |(number, text): (usize, &str)| match number % 2 {
-            0 => Part::Words(text.into()),
-            _ => Part::Term(Term::read(text)),
+            0 => PhrasePart::Words(text.into()),
+            _ => PhrasePart::Term(Term::read(text)),
         };
         Phrase(text.split('`').enumerate().map(part).collect())
     }
 
     fn spelled(&self, spell: &dyn Fn(&Term) -> String) -> String {
-        let part = |part: &Part| match part {
-            Part::Words(words) => words.clone(),
-            Part::Term(term) => spell(term),
+        let part = |part: &PhrasePart| match part {
+            PhrasePart::Words(words) => words.clone(),
+            PhrasePart::Term(term) => spell(term),
         };
         self.0.iter().map(part).collect()
     }
 
     fn terms(&self) -> impl Iterator<Item = &Term> {
-        self.0.iter().filter_map(|part| if let Part::Term(term) = part { Some(term) } else { None })
+        self.0.iter().filter_map(|part| if let PhrasePart::Term(term) = part { Some(term) } else { None })
     }
 }
 

@@ -231,7 +231,7 @@ struct Lane {
 
 /// Result of polling the lanes.
 #[derive(PartialEq)]
-enum Found {
+enum Polled {
     Frames,
     Nothing,
     /// Every worker is gone, so no frame will come.
@@ -288,24 +288,24 @@ pub fn start<S: Sink>(sink: S, workers: usize, unused: &Frames) -> io::Result<(W
 fn write<S: Sink>(mut sink: S, lanes: &mut [Lane], bell: &Doorbell) -> io::Result<(S, u64)> {
     let mut records = 0;
     loop {
-        if write_what_is_there(&mut sink, lanes, &mut records)? == Found::Frames {
+        if write_what_is_there(&mut sink, lanes, &mut records)? == Polled::Frames {
             continue;
         }
         bell.about_to_sleep();
         match write_what_is_there(&mut sink, lanes, &mut records)? {
-            Found::End => return Ok((sink, records)),
-            Found::Nothing => std::thread::park_timeout(LOOK),
-            Found::Frames => {}
+            Polled::End => return Ok((sink, records)),
+            Polled::Nothing => std::thread::park_timeout(LOOK),
+            Polled::Frames => {}
         }
     }
 }
 
-fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u64) -> io::Result<Found> {
-    let mut found = Found::End;
+fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u64) -> io::Result<Polled> {
+    let mut found = Polled::End;
     for lane in lanes {
         match lane.filled.pop() {
             Ok(mut frame) => {
-                found = Found::Frames;
+                found = Polled::Frames;
                 sink.append(&mut frame)?;
                 *records += u64::from(frame.count());
                 lane.written.fetch_add(u64::from(frame.count()), Ordering::Release);
@@ -314,7 +314,7 @@ fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u
                 let left = if lane.give_back.is_closed() { Err(frame) } else { lane.give_back.push(frame) };
                 left.err().into_iter().for_each(|frame| lane.unused.put_back(frame));
             }
-            Err(Empty::ForNow) if found == Found::End => found = Found::Nothing,
+            Err(Empty::ForNow) if found == Polled::End => found = Polled::Nothing,
             Err(_) => {}
         }
     }

@@ -89,7 +89,7 @@ pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<Str
 }
 
 fn refuse_fake(plan: &Plan, long: Option<Nanos>, found: &[Detection]) -> Result<(), Error> {
-    let proof = found.iter().find(|one| one.is_told() && one.definitional);
+    let proof = found.iter().find(|one| one.is_told() && one.is_proof);
     let Some((span, proof)) = long.zip(proof).filter(|_| !plan.anyway) else { return Ok(()) };
     Err(Error::refused_because(format_args!(
         "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",

@@ -11,6 +11,7 @@ pub mod cells;
 pub mod check;
 pub mod convert;
 pub mod doctor;
+mod each_file;
 mod files;
 pub mod fill;
 pub mod info;
@@ -24,6 +25,5 @@ pub mod record;
 pub mod request_logs;
 pub mod verdict;
 pub mod verify;
-mod visited;
 
-pub use visited::Success;
+pub use each_file::Success;

@@ -233,7 +233,7 @@ impl Bios {
             match event.kind {
                 Kind::Queue => {
                     let (sector, length) = (event.sector, event.length);
-                    parts.add(event.op, Part { sector, length, bio: all.bios.len(), merged: false });
+                    parts.add(event.op, BioPart { sector, length, bio: all.bios.len(), merged: false });
                     let Event { op, sector, length, at, .. } = *event;
                     all.bios.push(Bio {
                         op,
@@ -274,8 +274,8 @@ impl Bios {
             Some(part) => {
                 self.splits += 1;
                 let behind = part.sector + event.length;
-                parts.add(event.op, Part { length: event.length, ..part });
-                parts.add(event.op, Part { sector: behind, length: part.length - event.length, ..part });
+                parts.add(event.op, BioPart { length: event.length, ..part });
+                parts.add(event.op, BioPart { sector: behind, length: part.length - event.length, ..part });
             }
             None => self.unexplained.push(*event),
         }
@@ -302,7 +302,7 @@ impl Bios {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Part {
+struct BioPart {
     sector: u64,
     length: u64,
     bio: usize,
@@ -312,26 +312,26 @@ struct Part {
 
 /// Parts in flight, by operation and first sector, earliest first.
 #[derive(Default)]
-struct Parts(HashMap<(Op, u64), VecDeque<Part>>);
+struct Parts(HashMap<(Op, u64), VecDeque<BioPart>>);
 
 impl Parts {
-    fn add(&mut self, op: Op, part: Part) {
+    fn add(&mut self, op: Op, part: BioPart) {
         self.0.entry((op, part.sector)).or_default().push_back(part);
     }
 
     /// Bios of the parts with the same place and length.
-    fn equal_to(&self, op: Op, part: Part) -> impl Iterator<Item = usize> {
+    fn equal_to(&self, op: Op, part: BioPart) -> impl Iterator<Item = usize> {
         let parts = self.0.get(&(op, part.sector)).into_iter().flatten();
         parts.filter(move |p| p.length == part.length).map(|p| p.bio)
     }
 
     /// Takes the part that was added last of those that fit.
-    fn take_last(&mut self, op: Op, sector: u64, fits: impl Fn(&Part) -> bool) -> Option<Part> {
+    fn take_last(&mut self, op: Op, sector: u64, fits: impl Fn(&BioPart) -> bool) -> Option<BioPart> {
         let parts = self.0.get_mut(&(op, sector))?;
         parts.remove(parts.iter().rposition(fits)?)
     }
 
-    fn take(&mut self, op: Op, part: &Part) -> Option<Part> {
+    fn take(&mut self, op: Op, part: &BioPart) -> Option<BioPart> {
         let parts = self.0.get_mut(&(op, part.sector))?;
         parts.remove(parts.iter().position(|other| other == part)?)
     }
@@ -339,21 +339,21 @@ impl Parts {
     /// Marks the part that was merged: the one of this length that was added last.
     fn merge(&mut self, event: &Event) {
         let parts = self.0.get_mut(&(event.op, event.sector));
-        let is_it = |part: &&mut Part| part.length == event.length && !part.merged;
+        let is_it = |part: &&mut BioPart| part.length == event.length && !part.merged;
         if let Some(part) = parts.into_iter().flatten().rev().find(is_it) {
             part.merged = true;
         }
     }
 
     /// Takes the parts of a completed request: one after the other without a gap. `None` if no parts in flight cover it.
-    fn take_covering(&mut self, event: &Event) -> Option<Vec<Part>> {
+    fn take_covering(&mut self, event: &Event) -> Option<Vec<BioPart>> {
         let mut covering = Vec::new();
         let is_covered = self.cover(event, event.sector, &mut HashSet::new(), &mut covering);
         is_covered.then(|| covering.iter().filter_map(|part| self.take(event.op, part)).collect())
     }
 
     /// Finds parts from `from` to the end of the request, last part first. `dead` holds the sectors from which the end cannot be reached.
-    fn cover(&self, event: &Event, from: u64, dead: &mut HashSet<u64>, found: &mut Vec<Part>) -> bool {
+    fn cover(&self, event: &Event, from: u64, dead: &mut HashSet<u64>, found: &mut Vec<BioPart>) -> bool {
         let end = event.sector + event.length;
         if from == end {
             return true;
@@ -361,7 +361,8 @@ impl Parts {
         if dead.contains(&from) {
             return false;
         }
-        let mut choices: Vec<Part> = self.0.get(&(event.op, from)).into_iter().flatten().copied().collect();
+        let mut choices: Vec<BioPart> =
+            self.0.get(&(event.op, from)).into_iter().flatten().copied().collect();
         choices.retain(|part| part.length <= end - from);
         // The first part of a request was merged at the front only, which is rare; the others were merged.
         choices.sort_by_key(|part| (part.merged == (from == event.sector), part.length < end - from));

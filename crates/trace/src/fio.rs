@@ -5,7 +5,7 @@
 //! the manual says microseconds since the previous wait.
 
 use crate::digits::Line;
-use crate::request::{Bad, Entry, Kind, Names, Next, Place, Requests, TraceError, Traced};
+use crate::request::{Bad, Entry, Kind, Names, Next, Requests, TraceError, TracePosition, Traced};
 use crate::text::{Lines, whole};
 use iosonar_plan::{Extent, Nanos};
 use std::io::{BufRead, Write};
@@ -75,12 +75,12 @@ impl<R: BufRead> Requests for FioLog<R> {
                 self.version = Version::of(text);
                 if self.version.is_none() {
                     let why = "a log of fio starts with 'fio version 2 iolog' or 'fio version 3 iolog'";
-                    return Err(TraceError::Broken { at: Place::Line(at), why: why.into() });
+                    return Err(TraceError::Broken { at: TracePosition::Line(at), why: why.into() });
                 }
                 continue;
             };
             let told = match version {
-                Version::Two => told(text).map(|told| (None, told)),
+                Version::Two => parse_line(text).map(|told| (None, told)),
                 Version::Three => timed(text).map(|(time, told)| (Some(time), told)),
             };
             let (time, told) = match told {
@@ -122,10 +122,10 @@ impl<R: BufRead> Requests for FioLog<R> {
 fn timed(text: &str) -> Result<(u64, LogLine<'_>), String> {
     let (time, rest) = text.split_once(' ').ok_or("nothing follows the time")?;
     let time = whole(time).and_then(|t| t.checked_mul(MICROSECOND)).filter(|t| *t < 1 << 63);
-    Ok((time.ok_or("the time is no number")?, told(rest)?))
+    Ok((time.ok_or("the time is no number")?, parse_line(rest)?))
 }
 
-fn told(text: &str) -> Result<LogLine<'_>, String> {
+fn parse_line(text: &str) -> Result<LogLine<'_>, String> {
     let mut words = text.split_ascii_whitespace();
     let (file, action) = (words.next().unwrap_or_default(), words.next().ok_or("the action is missing")?);
     let mut number = |what: &str| {

@@ -4,7 +4,7 @@
 //! Checked against logs of fio 3.33: the time is that of the completion in whole milliseconds since the start of the
 //! job, or since 1970; the latency is in nanoseconds. Rows of length 0 are averages over `log_avg_msec`, not requests.
 
-use crate::request::{Bad, Entry, Kind, Next, Pairing, Place, Requests, TraceError, Traced};
+use crate::request::{Bad, Entry, Kind, Next, Pairing, Requests, TraceError, TracePosition, Traced};
 use crate::text::{Lines, whole};
 use iosonar_plan::{Extent, Nanos};
 use std::io::BufRead;
@@ -106,7 +106,7 @@ impl<R: BufRead> Requests for LatencyLog<R> {
             if row.length == 0 {
                 let why =
                     "it holds averages over log_avg_msec, not requests: write the log without --log_avg_msec";
-                return Err(TraceError::Broken { at: Place::Line(at), why: why.into() });
+                return Err(TraceError::Broken { at: TracePosition::Line(at), why: why.into() });
             }
             let Some(extent) = Extent::new(row.offset.unwrap_or(0), row.length) else {
                 let why = "it ends beyond 2^63 bytes, the largest offset that Linux knows";

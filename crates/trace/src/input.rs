@@ -70,7 +70,7 @@ impl<R: BufRead> Members<R> {
     }
 
     /// Starts the member after one that has ended.
-    fn go_on(&mut self) -> std::io::Result<()> {
+    fn start_next_member(&mut self) -> std::io::Result<()> {
         let Some(member) = self.member.take() else { return Ok(()) };
         let mut input = member.into_inner();
         let mut is_padded = false;
@@ -93,7 +93,7 @@ impl<R: BufRead> Read for Members<R> {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         while let Some(member) = &mut self.member {
             match member.read(bytes) {
-                Ok(0) if !bytes.is_empty() => self.go_on()?,
+                Ok(0) if !bytes.is_empty() => self.start_next_member()?,
                 // Not a gzip member: no magic.
                 Err(e)
                     if !self.is_first && member.header().is_none() && e.kind() == ErrorKind::InvalidInput =>

@@ -25,7 +25,7 @@ pub use differences::{Differences, Key};
 pub use format::Format;
 pub use input::{InputError, decompress, is_damage};
 pub use request::{
-    Bad, Entry, Flags, Kind, Names, Next, Pairing, Place, Process, Requests, TraceError, Traced,
+    Bad, Entry, Flags, Kind, Names, Next, Pairing, Process, Requests, TraceError, TracePosition, Traced,
 };
 pub use salvage::Salvage;
 pub use seek_list::{

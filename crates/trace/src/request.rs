@@ -258,7 +258,7 @@ impl From<TimedRequest> for Traced {
 #[error("{at}: {why}{}", .text.as_ref().map(|t| format!(": '{t}'")).unwrap_or_default())]
 pub struct Bad {
     /// Place of the entry.
-    pub at: Place,
+    pub at: TracePosition,
     /// Reason.
     pub why: String,
     /// Text, shortened; `None` for binary traces.
@@ -269,24 +269,24 @@ impl Bad {
     /// An invalid line.
     pub fn line(line: u64, why: impl Into<String>, text: &str) -> Bad {
         let text = text.trim().chars().take(60).collect();
-        Bad { at: Place::Line(line), why: why.into(), text: Some(text) }
+        Bad { at: TracePosition::Line(line), why: why.into(), text: Some(text) }
     }
 }
 
 /// A place in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TracePosition {
     /// Line of a text, from 1.
     Line(u64),
     /// Byte of a binary trace, from 0.
     Byte(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TracePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(n) => write!(f, "line {n}"),
-            Place::Byte(n) => write!(f, "byte {n}"),
+            TracePosition::Line(n) => write!(f, "line {n}"),
+            TracePosition::Byte(n) => write!(f, "byte {n}"),
         }
     }
 }
@@ -317,7 +317,7 @@ pub enum TraceError {
     #[error("after {at}: {error}")]
     Io {
         /// Place reached.
-        at: Place,
+        at: TracePosition,
         /// Cause.
         error: std::io::Error,
     },
@@ -325,7 +325,7 @@ pub enum TraceError {
     #[error("{at}: {why}")]
     Broken {
         /// Place of the damage.
-        at: Place,
+        at: TracePosition,
         /// Reason, and remedy.
         why: String,
     },

@@ -3,7 +3,7 @@
 use crate::format::Format;
 use crate::input::{is_damage, is_trailing_garbage};
 use crate::kernel::{Counts, Event, Events, Origin};
-use crate::request::{Bad, Entry, Next, Place, Requests, TraceError, Traced};
+use crate::request::{Bad, Entry, Next, Requests, TraceError, TracePosition, Traced};
 use std::io::ErrorKind;
 
 const DOUBT: &str = "gzip streams are damaged: requests that were read of them can be wrong";
@@ -47,7 +47,7 @@ impl<T> Salvage<T> {
             besides.iter().filter(|(what, _)| PASSED.contains(&what.as_str())).map(|(_, n)| n).sum::<u64>();
         match &self.expected {
             Some(why) if !self.is_begun && self.bad + passed > 0 => {
-                Err(TraceError::Broken { at: Place::Line(1), why: self.named(why.clone()) })
+                Err(TraceError::Broken { at: TracePosition::Line(1), why: self.named(why.clone()) })
             }
             _ => Ok(()),
         }

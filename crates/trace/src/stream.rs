@@ -1,6 +1,6 @@
 //! Merges the requests of traces in time order.
 
-use crate::request::{Bad, Entry, Next, Place, Requests, TraceError, Traced};
+use crate::request::{Bad, Entry, Next, Requests, TraceError, TracePosition, Traced};
 use iosonar_plan::Nanos;
 use std::collections::{HashMap, VecDeque};
 
@@ -22,16 +22,16 @@ impl<R: std::io::BufRead> Requests for Load<R> {
         use crate::blkreplay::{Line, ReadError};
         loop {
             let line = self.reader.next_line().map_err(|error| match error {
-                ReadError::Io { line, error } => TraceError::Io { at: Place::Line(line), error },
+                ReadError::Io { line, error } => TraceError::Io { at: TracePosition::Line(line), error },
                 ReadError::Long(n) | ReadError::Binary(n) => {
-                    TraceError::Broken { at: Place::Line(n), why: error.to_string() }
+                    TraceError::Broken { at: TracePosition::Line(n), why: error.to_string() }
                 }
             })?;
             match line {
                 Some(Line::Request(request)) => return Ok(Some(Entry::One(request.into()))),
                 Some(Line::Bad(bad)) => {
                     return Ok(Some(Entry::Bad(Bad {
-                        at: Place::Line(bad.line),
+                        at: TracePosition::Line(bad.line),
                         why: bad.why,
                         text: Some(bad.text),
                     })));
@@ -228,7 +228,7 @@ impl<R: Requests> InOrder<R> {
             "time runs backward, to {} after {}, over more than {} requests: use --keep-order to leave the order as it is",
             request.time, self.last, self.most
         );
-        TraceError::Broken { at: Place::Line(request.at), why }
+        TraceError::Broken { at: TracePosition::Line(request.at), why }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lines of a text trace.
 
 use crate::input::{is_damage, is_trailing_garbage};
-use crate::request::{Place, TraceError};
+use crate::request::{TraceError, TracePosition};
 use memchr::memchr;
 use std::io::{BufRead, ErrorKind, Read};
 
@@ -68,12 +68,12 @@ impl<R: BufRead> Lines<R> {
         self.bytes.clear();
         let mut limited = self.input.by_ref().take(MAX_LINE as u64 + 1);
         let read = limited.read_until(b'\n', &mut self.bytes);
-        let at = Place::Line(self.number);
+        let at = TracePosition::Line(self.number);
         if read.map_err(|error| TraceError::Io { at, error: explain(error) })? == 0 {
             return Ok(None);
         }
         self.number += 1;
-        let broken = |why: &str| TraceError::Broken { at: Place::Line(self.number), why: why.into() };
+        let broken = |why: &str| TraceError::Broken { at: TracePosition::Line(self.number), why: why.into() };
         if self.bytes.len() > MAX_LINE {
             return Err(broken("it is longer than 65536 bytes: this is no trace"));
         }

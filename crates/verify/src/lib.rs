@@ -19,7 +19,7 @@ pub use checked::Checked;
 pub use crashed::{CrashWrite, Crashed, MOST_UNIT, bytes_of_crash_write};
 pub use expected::{Ended, Expected, Flight, Legal, State, bound, bound_of_chunks};
 pub use naming::{KnownWrite, RunOfFaults, due_bytes, is_mix, join, name};
-pub use observation::{Around, BadSector, Bytes, Found, Observation, Reader, write_of};
+pub use observation::{BadContent, BadSector, Bytes, Observation, Reader, SectorsAround, write_of};
 pub use outside::{Outside, Ranges};
 pub use sectors::Sectors;
 pub use tag::{Tag, mix};

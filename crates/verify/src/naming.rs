@@ -5,7 +5,7 @@
 
 use crate::Tag;
 use crate::atomic::is_mixed;
-use crate::observation::{Around, Bytes, Found, Observation, write_of};
+use crate::observation::{BadContent, Bytes, Observation, SectorsAround, write_of};
 use iosonar_archive::{Damaged, Fault, FaultClass, FaultWrite, FoundBy, ReadAgain, TornPattern, WriteId};
 use iosonar_content::{Damage, SectorHeader, damage, regenerate, torn_at};
 use iosonar_plan::{Fill, Nanos, SECTOR};
@@ -187,22 +187,22 @@ impl Case<'_> {
             return self.classify_torn_unit(fault);
         }
         match &self.observation.found {
-            Found::Poison => fault.class = FaultClass::Untransferred,
-            Found::Short => fault.class = FaultClass::Short,
-            Found::Unreadable(_) => fault.class = FaultClass::Unreadable,
+            BadContent::Poison => fault.class = FaultClass::Untransferred,
+            BadContent::Short => fault.class = FaultClass::Short,
+            BadContent::Unreadable(_) => fault.class = FaultClass::Unreadable,
             found if self.observation.legal.is_empty() => self.classify_outside(found, fault),
-            Found::Version(header) => self.classify_version(header, fault),
-            Found::Damaged(..) | Found::NoHeader => self.classify_bytes(fault),
-            Found::Zeros => self.classify_known(FaultClass::Zeroed, "zeros", fault),
-            Found::Ones => self.classify_known(FaultClass::Ones, "foreign", fault),
+            BadContent::Version(header) => self.classify_version(header, fault),
+            BadContent::Damaged(..) | BadContent::NoHeader => self.classify_bytes(fault),
+            BadContent::Zeros => self.classify_known(FaultClass::Zeroed, "zeros", fault),
+            BadContent::Ones => self.classify_known(FaultClass::Ones, "foreign", fault),
         }
     }
 
     /// A sector that the run has not written, and that has changed.
-    fn classify_outside(&self, found: &Found, fault: &mut Fault) {
+    fn classify_outside(&self, found: &BadContent, fault: &mut Fault) {
         let (header, damage) = match found {
-            Found::Version(header) => (Some(header), None),
-            Found::Damaged(header, damage) => (Some(header), Some(damage)),
+            BadContent::Version(header) => (Some(header), None),
+            BadContent::Damaged(header, damage) => (Some(header), Some(damage)),
             _ => (None, None),
         };
         // A write of this run that belongs elsewhere, or that the run has never submitted.
@@ -214,8 +214,8 @@ impl Case<'_> {
         fault.class = FaultClass::Phantom;
         fault.run_id = header.map(|header| header.run_id);
         match (found, self.observation.bytes.as_deref()) {
-            (Found::Zeros, _) => fault.note = "zeros".into(),
-            (Found::NoHeader, Some(bytes)) => show(bytes, fault),
+            (BadContent::Zeros, _) => fault.note = "zeros".into(),
+            (BadContent::NoHeader, Some(bytes)) => show(bytes, fault),
             _ => {}
         }
     }
@@ -225,13 +225,17 @@ impl Case<'_> {
         let o = self.observation;
         let may_hold = |tag: Tag| o.legal.contains(&tag);
         match &o.found {
-            Found::Version(header) | Found::Damaged(header, _) if header.run_id != self.run.run_id => {
+            BadContent::Version(header) | BadContent::Damaged(header, _)
+                if header.run_id != self.run.run_id =>
+            {
                 may_hold(Tag::INITIAL)
             }
-            Found::Version(header) => header.sector == o.start && may_hold(Tag::of(write_of(header))),
-            Found::Zeros => may_hold(Tag::INITIAL) || may_hold(Tag::ZEROS),
-            Found::Ones | Found::NoHeader => may_hold(Tag::INITIAL),
-            Found::Damaged(..) | Found::Poison | Found::Short | Found::Unreadable(_) => false,
+            BadContent::Version(header) => header.sector == o.start && may_hold(Tag::of(write_of(header))),
+            BadContent::Zeros => may_hold(Tag::INITIAL) || may_hold(Tag::ZEROS),
+            BadContent::Ones | BadContent::NoHeader => may_hold(Tag::INITIAL),
+            BadContent::Damaged(..) | BadContent::Poison | BadContent::Short | BadContent::Unreadable(_) => {
+                false
+            }
         }
     }
 
@@ -242,11 +246,11 @@ impl Case<'_> {
         fault.class = if is_paged { FaultClass::TornPage } else { FaultClass::TornSector };
         fault.torn = Some(TornPattern::Other);
         match &o.found {
-            Found::Version(header) => {
+            BadContent::Version(header) => {
                 let write = self.writes.iter().find(|write| write.id == write_of(header));
                 fault.found = write.map(KnownWrite::facts);
             }
-            Found::Zeros => fault.note = "zeros".into(),
+            BadContent::Zeros => fault.note = "zeros".into(),
             _ => fault.note = "foreign".into(),
         }
     }
@@ -378,7 +382,7 @@ impl Case<'_> {
         }
         let closest = versions.iter().filter_map(|(write, whole)| Some((write, damage(bytes, whole)?)));
         let closest = closest.min_by_key(|(_, damage)| damage.bits);
-        let has_header = matches!(self.observation.found, Found::Damaged(..));
+        let has_header = matches!(self.observation.found, BadContent::Damaged(..));
         match closest {
             Some((write, damage)) if has_header || damage.bytes < 512 - RELATED => {
                 fault.found = Some(*write);
@@ -399,7 +403,7 @@ impl Case<'_> {
     /// The versions of a place that damaged bytes may come from: the one in its header, and those that the run has written there.
     fn versions(&self, sector: u64) -> Vec<(FaultWrite, Bytes)> {
         let of_header = match &self.observation.found {
-            Found::Damaged(header, _) if header.run_id == self.run.run_id && header.sector == sector => {
+            BadContent::Damaged(header, _) if header.run_id == self.run.run_id && header.sector == sector => {
                 let known = self.writes.iter().find(|write| write.id == write_of(header));
                 known.map(|write| (write.facts(), regenerate(header, self.run.fill)))
             }
@@ -455,7 +459,7 @@ fn damaged(damage: &Damage) -> Damaged {
 
 /// How a write is torn of which some sectors are there; `None` if all or no sectors are missing. Sectors that were written since
 /// prove nothing.
-fn torn(around: &Around) -> Option<(FaultClass, TornPattern)> {
+fn torn(around: &SectorsAround) -> Option<(FaultClass, TornPattern)> {
     let known = (around.start..).zip(&around.holds).filter_map(|(sector, holds)| Some((sector, (*holds)?)));
     let known: Vec<(u64, bool)> = known.collect();
     let borders: Vec<u64> =
@@ -624,7 +628,7 @@ mod tests {
             is_suspect: false,
             seen: false,
             rewritten: false,
-            found: Found::Unreadable(5),
+            found: BadContent::Unreadable(5),
             bytes: None,
             kept: Vec::new(),
             again: [ReadAgain::NotRead; READS_AGAIN],
@@ -650,21 +654,21 @@ mod tests {
     #[test]
     fn classifies_unexpected_changes_as_phantom_or_misdirected() {
         let run = RunOfFaults { run_id: 7, fill: Fill::default(), is_after_crash: false };
-        let outside = |found: Found, bytes: Option<Bytes>| {
+        let outside = |found: BadContent, bytes: Option<Bytes>| {
             let bytes = bytes.map(Box::new);
             let observation = Observation { legal: Vec::new(), found, bytes, ..unreadable(5, 9) };
             name(&observation, &[], &run)
         };
         let header = SectorHeader { run_id: 7, sector: 900, sequence: 3, ..SectorHeader::default() };
-        let fault = outside(Found::Version(header), None);
+        let fault = outside(BadContent::Version(header), None);
         assert_eq!((fault.class, fault.belongs_at), (FaultClass::Misdirected, Some(900 * 512)));
         let own = SectorHeader { sector: 5, ..header };
-        assert_eq!(outside(Found::Version(own), None).class, FaultClass::UnwrittenAppeared);
-        let other = outside(Found::Version(SectorHeader { run_id: 8, ..header }), None);
+        assert_eq!(outside(BadContent::Version(own), None).class, FaultClass::UnwrittenAppeared);
+        let other = outside(BadContent::Version(SectorHeader { run_id: 8, ..header }), None);
         assert_eq!((other.class, other.run_id), (FaultClass::Phantom, Some(8)));
-        let zeros = outside(Found::Zeros, Some([0; 512]));
+        let zeros = outside(BadContent::Zeros, Some([0; 512]));
         assert_eq!((zeros.class, &*zeros.note), (FaultClass::Phantom, "zeros"));
-        let bytes = outside(Found::NoHeader, Some([0x77; 512]));
+        let bytes = outside(BadContent::NoHeader, Some([0x77; 512]));
         assert_eq!((bytes.class, bytes.entropy), (FaultClass::Phantom, Some(0)));
         assert!(bytes.first_bytes.starts_with("7777"));
     }

@@ -10,7 +10,7 @@ pub type Bytes = [u8; 512];
 
 /// Content of bad sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum BadContent {
     /// Whole sectors of a write, the first with this header.
     Version(SectorHeader),
     /// A valid header, with other bytes than those of its write.
@@ -29,26 +29,26 @@ pub enum Found {
     Unreadable(i32),
 }
 
-impl Found {
+impl BadContent {
     /// Classifies the content of a bad sector.
-    pub fn of(sector: &Bytes, fill: Fill, poison: u64) -> Found {
+    pub fn of(sector: &Bytes, fill: Fill, poison: u64) -> BadContent {
         match inspect(sector, fill, poison) {
-            Sector::Intact(header) => Found::Version(header),
-            Sector::Damaged { header, damage } => Found::Damaged(header, damage),
-            Sector::Zeros => Found::Zeros,
-            Sector::Ones => Found::Ones,
-            Sector::Poison => Found::Poison,
-            Sector::NoHeader => Found::NoHeader,
+            Sector::Intact(header) => BadContent::Version(header),
+            Sector::Damaged { header, damage } => BadContent::Damaged(header, damage),
+            Sector::Zeros => BadContent::Zeros,
+            Sector::Ones => BadContent::Ones,
+            Sector::Poison => BadContent::Poison,
+            Sector::NoHeader => BadContent::NoHeader,
         }
     }
 
     /// Whether the sector `distance` sectors after this one continues the same content.
-    fn goes_on_with(&self, next: &Found, distance: u64) -> bool {
+    fn goes_on_with(&self, next: &BadContent, distance: u64) -> bool {
         match (self, next) {
-            (Found::Version(a), Found::Version(b)) => {
+            (BadContent::Version(a), BadContent::Version(b)) => {
                 write_of(a) == write_of(b) && a.run_id == b.run_id && a.sector + distance == b.sector
             }
-            (Found::Damaged(..) | Found::NoHeader, _) => false,
+            (BadContent::Damaged(..) | BadContent::NoHeader, _) => false,
             (a, b) => a == b,
         }
     }
@@ -69,14 +69,14 @@ impl Found {
             words.into_iter().flatten().fold(kind, mix)
         };
         match self {
-            Found::Version(header) => of(1, Some(header)),
-            Found::Damaged(header, damage) => mix(of(2, Some(header)), u64::from(damage.bits)),
-            Found::Zeros => 3,
-            Found::Ones => 4,
-            Found::Poison => 5,
-            Found::NoHeader => 6,
-            Found::Short => 7,
-            Found::Unreadable(errno) => mix(8, *errno as u64),
+            BadContent::Version(header) => of(1, Some(header)),
+            BadContent::Damaged(header, damage) => mix(of(2, Some(header)), u64::from(damage.bits)),
+            BadContent::Zeros => 3,
+            BadContent::Ones => 4,
+            BadContent::Poison => 5,
+            BadContent::NoHeader => 6,
+            BadContent::Short => 7,
+            BadContent::Unreadable(errno) => mix(8, *errno as u64),
         }
     }
 }
@@ -88,7 +88,7 @@ pub fn write_of(header: &SectorHeader) -> WriteId {
 
 /// Sectors of the write that a place should hold, as the second read found them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Around {
+pub struct SectorsAround {
     /// The first sector.
     pub start: u64,
     /// Which of them hold that write; `None` for sectors written since.
@@ -128,7 +128,7 @@ pub struct Observation {
     /// This run has written the place more than once.
     pub rewritten: bool,
     /// Their content.
-    pub found: Found,
+    pub found: BadContent,
     /// Bytes of the first sector, where it is no whole sector of a write.
     pub bytes: Option<Box<Bytes>>,
     /// Bytes of all sectors, as far as they are kept.
@@ -136,7 +136,7 @@ pub struct Observation {
     /// Results of later reads.
     pub again: [ReadAgain; READS_AGAIN],
     /// The whole of the write that the place should hold, in the second read.
-    pub around: Option<Around>,
+    pub around: Option<SectorsAround>,
     /// Whether the place that the header names holds that write, too.
     pub belongs_elsewhere_and_is_there: Option<bool>,
 }
@@ -155,7 +155,7 @@ pub struct BadSector<'a> {
     /// See [`Observation::rewritten`].
     pub rewritten: bool,
     /// Its content.
-    pub found: Found,
+    pub found: BadContent,
     /// Its bytes, if there are any.
     pub bytes: Option<&'a Bytes>,
 }
@@ -180,7 +180,7 @@ impl Observation {
             last.count += 1;
             return;
         }
-        let is_whole = matches!(bad.found, Found::Version(_));
+        let is_whole = matches!(bad.found, BadContent::Version(_));
         observations.push(Observation {
             reader,
             start: bad.sector,
@@ -215,7 +215,7 @@ impl Observation {
     /// The place that the found header names, where it is another one of the same target.
     pub fn named_place(&self, run_id: u64) -> Option<u64> {
         match &self.found {
-            Found::Version(header) => Some(header).filter(|header| {
+            BadContent::Version(header) => Some(header).filter(|header| {
                 header.run_id == run_id && header.target == self.reader.target && header.sector != self.start
             }),
             _ => None,

@@ -17,20 +17,20 @@ const REAP_LAG_FLOOR_NS: u64 = 50_000;
 /// Delays above this are reported regardless of the latency: no tool should add that much.
 const REAP_LAG_CEILING_NS: u64 = 1_000_000;
 
-pub(super) fn means(list: &mut List, summary: &Summary) {
-    let Some(means) = &summary.health.means else { return };
-    if let Some(why) = &means.fallback {
+pub(super) fn setup(list: &mut List, summary: &Summary) {
+    let Some(setup) = &summary.health.setup else { return };
+    if let Some(why) = &setup.fallback {
         let text = format!(
             "Engine {} carried the requests out instead of {}: {}. Other engines cost other times; compare only with \
              runs of the same engine.",
-            means.engine,
+            setup.engine,
             summary.run.engine.as_deref().unwrap_or("the plan's"),
             why.trim_end_matches('.')
         );
         list.push(CautionId::EngineFallback, Severity::Warning, text);
     }
-    for notice in &means.notices {
-        list.push(CautionId::MeansNotice, Severity::Note, notice.clone());
+    for notice in &setup.notices {
+        list.push(CautionId::SetupNotice, Severity::Note, notice.clone());
     }
 }
 
@@ -180,15 +180,15 @@ mod tests {
     fn reports_engine_fallback_and_notices() {
         let mut f = steady(2_000, |_| 0);
         f.plan.engine = Engine::default();
-        f.info.means.fallback = Some("the kernel does not allow io_uring (EPERM)".into());
-        f.info.means.notices = vec!["Only 8 of 64 huge pages were free.".into()];
+        f.info.setup.fallback = Some("the kernel does not allow io_uring (EPERM)".into());
+        f.info.setup.notices = vec!["Only 8 of 64 huge pages were free.".into()];
         let (severity, text) = found(&f, CautionId::EngineFallback).unwrap();
         assert_eq!(severity, Severity::Warning);
         assert!(
             text.starts_with("Engine threads carried the requests out instead of uring: the kernel"),
             "{text}"
         );
-        let (severity, text) = found(&f, CautionId::MeansNotice).unwrap();
+        let (severity, text) = found(&f, CautionId::SetupNotice).unwrap();
         assert_eq!((severity, text.as_str()), (Severity::Note, "Only 8 of 64 huge pages were free."));
     }
 }

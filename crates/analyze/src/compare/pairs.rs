@@ -22,7 +22,7 @@ const WAITING: usize = 4;
 
 /// The fields of a request that are needed to find its counterpart.
 #[derive(Debug, Clone, Copy)]
-struct Item {
+struct Candidate {
     /// Phase, pass, number and target: the order of matching.
     key: (u16, u32, u64, u16),
     op: Op,
@@ -31,9 +31,9 @@ struct Item {
     latency_ns: Option<u64>,
 }
 
-impl Item {
-    fn of(record: &Record, by_due: bool) -> Item {
-        Item {
+impl Candidate {
+    fn of(record: &Record, by_due: bool) -> Candidate {
+        Candidate {
             key: (record.phase, record.pass, record.sequence, record.target),
             op: record.op,
             place: record.requested,
@@ -71,7 +71,7 @@ impl Paired {
         }
     }
 
-    fn add(&mut self, a: &Item, b: &Item, width_ns: u64) {
+    fn add(&mut self, a: &Candidate, b: &Candidate, width_ns: u64) {
         if a.op != b.op || a.place != b.place {
             self.unlike += 1;
             return;
@@ -133,14 +133,14 @@ fn send(
     records: &dyn Records,
     by_due: bool,
     stop: &AtomicBool,
-    to: &SyncSender<Vec<Item>>,
+    to: &SyncSender<Vec<Candidate>>,
 ) -> io::Result<u64> {
     let wanted = [Fields::ORIGIN, Fields::OP, Fields::OUTCOME, Fields::DUE, Fields::SUBMITTED]
         .into_iter()
         .chain([Fields::COMPLETED, Fields::REQUESTED, Fields::MARKS])
         .fold(Fields::SEQUENCE, Fields::and);
     let mut piece = Vec::with_capacity(PIECE);
-    let mut out = |_, item: Item| {
+    let mut out = |_, item: Candidate| {
         piece.push(item);
         if piece.len() == PIECE {
             // An error means that the receiver needs no more.
@@ -154,7 +154,7 @@ fn send(
         }
         records.read_part(part, wanted, &mut |records| {
             for record in records.iter().filter(|r| !r.marks.has(Marks::RAMP)) {
-                let item = Item::of(record, by_due);
+                let item = Candidate::of(record, by_due);
                 reorder.push(item.key, item, &mut out);
             }
         })?;
@@ -166,20 +166,20 @@ fn send(
 
 /// Requests as they come out of a channel.
 struct Items {
-    from: Receiver<Vec<Item>>,
-    piece: std::vec::IntoIter<Item>,
+    from: Receiver<Vec<Candidate>>,
+    piece: std::vec::IntoIter<Candidate>,
 }
 
 impl Items {
-    fn of(from: Receiver<Vec<Item>>) -> Items {
+    fn of(from: Receiver<Vec<Candidate>>) -> Items {
         Items { from, piece: Vec::new().into_iter() }
     }
 }
 
 impl Iterator for Items {
-    type Item = Item;
+    type Item = Candidate;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<Candidate> {
         loop {
             if let Some(item) = self.piece.next() {
                 return Some(item);

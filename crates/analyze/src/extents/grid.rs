@@ -1,6 +1,6 @@
 //! Cells of a file's offsets and addresses, for pictures.
 
-use super::placed::{Part, PlacedMap};
+use super::placed::{PlacedMap, PlacedPart};
 use iosonar_layout::Map;
 
 /// Columns of file offsets in grids.
@@ -31,7 +31,7 @@ impl Grid {
     }
 
     /// Cells in which parts of a request lie, each once for each part.
-    pub(super) fn cells(self, parts: &[Part]) -> impl Iterator<Item = (u16, u16)> {
+    pub(super) fn cells(self, parts: &[PlacedPart]) -> impl Iterator<Item = (u16, u16)> {
         parts.iter().flat_map(move |part| {
             let (first, last) = (self.column(part.offset), self.column(part.offset + part.length - 1));
             (first..=last).map(move |column| {

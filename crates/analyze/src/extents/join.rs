@@ -1,7 +1,7 @@
 //! Sorts requests by submission, and looks each up in the map of its file.
 
 use super::grid::Grid;
-use super::placed::{Part, PlacedMap, Spot};
+use super::placed::{PlacedMap, PlacedPart, Spot};
 use super::{ExtentLatencies, FileLatencies, PlacedLatencies};
 use crate::Reorder;
 use iosonar_archive::{Archive, ArchiveError, Marks, Record, TargetMap};
@@ -30,9 +30,9 @@ enum Event {
 }
 
 /// Location of the request that is being counted.
-pub(super) struct Place {
+pub(super) struct RequestPlace {
     pub(super) spot: Spot,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<PlacedPart>,
     /// End of the previous request on the same file system.
     pub(super) before: Option<u64>,
 }
@@ -45,7 +45,7 @@ struct Join {
     volumes: Vec<usize>,
     /// End of the previous request on each file system.
     ends: Vec<Option<u64>>,
-    place: Place,
+    place: RequestPlace,
 }
 
 impl Join {
@@ -69,7 +69,7 @@ impl Join {
             files,
             volumes,
             ends: vec![None; known.len()],
-            place: Place { spot: Spot::Inside, parts: Vec::new(), before: None },
+            place: RequestPlace { spot: Spot::Inside, parts: Vec::new(), before: None },
         }
     }
 

@@ -14,13 +14,13 @@ mod testing;
 
 pub use grid::{EXTENT_COLUMNS, EXTENT_ROWS};
 pub use latencies::{Groups, Latencies, LatencyFigures, Slower};
-pub use placed::{Jump, Part, PlacedMap, Spot};
+pub use placed::{Jump, PlacedMap, PlacedPart, Spot};
 
 use crate::{Row, row_of};
 use grid::Grid;
 use iosonar_layout::Map;
 use iosonar_plan::Op;
-use join::{Place, Request};
+use join::{Request, RequestPlace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -137,7 +137,7 @@ impl PlacedLatencies {
         all
     }
 
-    fn add(&mut self, request: &Request, placed: &PlacedMap, grid: Grid, place: &Place) {
+    fn add(&mut self, request: &Request, placed: &PlacedMap, grid: Grid, place: &RequestPlace) {
         let (ns, bytes) = (request.latency_ns, request.length);
         self.all.add(ns);
         self.by_spot[place.spot as usize].add(ns);

@@ -83,7 +83,7 @@ impl Jump {
 
 /// A part of a request that is contiguous on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct PlacedPart {
     /// Offset in the file.
     pub offset: u64,
     /// Length in bytes.
@@ -125,7 +125,7 @@ impl PlacedMap {
 
     /// Puts the parts of a range of the file into `parts`, and returns its location. `reads`: preallocated space is not read
     /// from the disk.
-    pub fn look_up(&self, offset: u64, length: u64, reads: bool, parts: &mut Vec<Part>) -> Spot {
+    pub fn look_up(&self, offset: u64, length: u64, reads: bool, parts: &mut Vec<PlacedPart>) -> Spot {
         parts.clear();
         let end = offset.saturating_add(length);
         let first = self.extents.partition_point(|(extent, _)| extent.end() <= offset);
@@ -143,7 +143,7 @@ impl PlacedMap {
                 Some(last) if last.address + last.length == address && last.fragment == fragment => {
                     last.length += to - from;
                 }
-                _ => parts.push(Part { offset: from, length: to - from, address, fragment }),
+                _ => parts.push(PlacedPart { offset: from, length: to - from, address, fragment }),
             }
         }
         let is_one = parts.windows(2).all(|pair| pair[0].fragment == pair[1].fragment);

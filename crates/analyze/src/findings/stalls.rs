@@ -126,7 +126,7 @@ const MOST_LISTED: usize = 256;
 pub struct Completions {
     all: Gaps,
     of_op: [Gaps; 3],
-    piles: [Piles; 3],
+    piles: [PileDetector; 3],
 }
 
 /// Results of [`Completions`].
@@ -367,7 +367,7 @@ const PARTS: u64 = 8;
 /// times, completed within a short one, with all latencies up to the longest. Requests submitted together that complete one
 /// by one are a burst, permanently slow ones are a band, and a single slow request is no pile.
 #[derive(Debug, Clone, Default)]
-struct Piles {
+struct PileDetector {
     current: Option<Pile>,
     /// Completion times of slow requests before the current pile.
     recent: VecDeque<u64>,
@@ -387,7 +387,7 @@ struct Pile {
     latencies: Sketch<8>,
 }
 
-impl Piles {
+impl PileDetector {
     fn add(&mut self, submitted: u64, completed: u64) {
         let latency = completed.saturating_sub(submitted);
         if latency < SLOW_NS {

@@ -1,6 +1,6 @@
 //! Options that several commands share.
 
-use super::means::{EngineArgs, MeansArgs};
+use super::setup::{EngineArgs, SetupArgs};
 use super::verify::VerifyArgs;
 use super::words::{Word, words};
 use clap::{Args, ValueEnum};
@@ -105,7 +105,7 @@ pub struct IoArgs {
     #[arg(long)]
     pub destroy: bool,
     #[command(flatten)]
-    pub means: MeansArgs,
+    pub setup: SetupArgs,
     #[command(flatten)]
     pub verify: VerifyArgs,
 }

@@ -15,17 +15,17 @@ pub mod doctor;
 pub mod explain;
 pub mod fill;
 pub mod knee;
-pub mod later;
 pub mod layout;
 pub mod live;
 pub mod load;
 pub mod matrix;
-pub mod means;
 pub mod plot;
+pub mod post_verify;
 pub mod record;
 pub mod replay;
 pub mod report;
 pub mod run;
+pub mod setup;
 pub mod show;
 pub mod steps;
 pub mod verify;
@@ -44,12 +44,12 @@ use doctor::DoctorArgs;
 use explain::ExplainArgs;
 use fill::FillArgs;
 use knee::KneeArgs;
-use later::LaterArgs;
 use layout::LayoutArgs;
 use live::LiveArgs;
 use load::LoadCommand;
 use matrix::MatrixArgs;
 use plot::PlotArgs;
+use post_verify::PostVerifyArgs;
 use record::RecordArgs;
 use replay::ReplayArgs;
 use report::ReportArgs;
@@ -123,7 +123,7 @@ pub enum Command {
     /// Check that a replay issued all of its load, and nothing else
     Check(Box<CheckArgs>),
     /// Verify later what a run has written, from its result
-    Verify(Box<LaterArgs>),
+    Verify(Box<PostVerifyArgs>),
     /// Convert traces, results and runs: blktrace, perf, fio, IOzone … to loads, archives, CSV …
     Convert(Box<ConvertArgs>),
     /// Print the format of a trace and its main figures

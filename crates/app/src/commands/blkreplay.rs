@@ -148,7 +148,7 @@ fn in_own_words(device: &str, failure: Failure) -> Failure {
 /// Writes the result; if that fails, the records are kept.
 fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &Timings) -> Result<Exit, Failure> {
     let mut info = ended.info.clone();
-    info.means.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
+    info.setup.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
     let stored = Archive::open(ended.archive.dir())?;
     // Without a kept result, writing it is the only pass over the records.
     let mut seen = place.kept.is_none().then(|| Passing::new(info.targets.len(), &Limits::default()));

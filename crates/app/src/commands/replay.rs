@@ -1,6 +1,6 @@
 //! `iosonar replay`: loads and targets become a plan.
 
-use super::means;
+use super::setup;
 use super::typed_words::check_replay;
 use crate::args::replay::ReplayArgs;
 use crate::exit::{Exit, Failure};
@@ -33,13 +33,13 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
     }
     args.loads.iter().try_for_each(|load| check_is_load(load))?;
     check_options(args)?;
-    let size = means::pretended_size(&args.io)?;
+    let size = setup::pretended_size(&args.io)?;
     let job = |index| Job::new(index as u16, args.policy.depth, Workload::Trace(load(args, index)));
     let targets = args.targets.iter().map(|path| Target { size, ..Target::new(path) }).collect();
     let phase = Phase::of((0..args.targets.len()).map(job).collect());
     let run_id = args.io.run_id.unwrap_or_else(new_run_id);
     let (start_grace, overlap) = (args.window.start_grace, overlap(args));
-    Ok(Plan { start_grace, overlap, ..means::plan(&args.io, run_id, targets, phase) })
+    Ok(Plan { start_grace, overlap, ..setup::plan(&args.io, run_id, targets, phase) })
 }
 
 /// Refuses a directory: recordings and results have to be converted to a load first.
@@ -69,9 +69,9 @@ pub(super) fn check_is_load(load: &Path) -> Result<(), Failure> {
 /// Refuses options without effect, and empty windows, in the typed words.
 fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
     let (io, window) = (&args.io, &args.window);
-    means::check(&io.engine)?;
-    means::check_verify(io)?;
-    if io.size.is_some() && means::engine(&io.engine).is_real() {
+    setup::check(&io.engine)?;
+    setup::check_verify(io)?;
+    if io.size.is_some() && setup::engine(&io.engine).is_real() {
         return Err(Failure::refused(anyhow!(
             "--size only pretends a size for --engine null and sim; a real target is used as it is"
         )));

@@ -1,6 +1,6 @@
 //! `iosonar verify`: later verification of a run's writes from its result.
 
-use crate::args::later::{LaterArgs, LaterMode};
+use crate::args::post_verify::{PostVerifyArgs, PostVerifyMode};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::progress_line::ProgressLine;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Verifies the writes of a run.
-pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
+pub fn verify(args: &PostVerifyArgs) -> Result<Exit, Failure> {
     let question = Question {
         result: args.result.clone(),
         moved: args.target.iter().map(|word| moved(word)).collect::<Result<_, _>>()?,
@@ -57,9 +57,9 @@ fn moved(word: &str) -> Result<(PathBuf, PathBuf), Failure> {
 }
 
 /// Options for verification after a crash; in the other mode they are refused.
-fn crash(args: &LaterArgs) -> Result<Option<CrashOptions>, Failure> {
-    let LaterArgs { mode, journal, claim, atomic, .. } = args;
-    if *mode == LaterMode::AfterCrash {
+fn crash(args: &PostVerifyArgs) -> Result<Option<CrashOptions>, Failure> {
+    let PostVerifyArgs { mode, journal, claim, atomic, .. } = args;
+    if *mode == PostVerifyMode::AfterCrash {
         let has_no_journal = journal.as_deref().is_some_and(|path| path.as_os_str() == "none");
         let journal = journal.clone().filter(|_| !has_no_journal);
         let is_write_through = claim.is_some();
@@ -75,7 +75,7 @@ fn crash(args: &LaterArgs) -> Result<Option<CrashOptions>, Failure> {
     }
 }
 
-fn exit(args: &LaterArgs, answer: &Answer) -> Exit {
+fn exit(args: &PostVerifyArgs, answer: &Answer) -> Exit {
     match answer.verified.total() {
         0 if answer.verified.is_empty() || args.strict && !answer.is_whole() => Exit::Cautioned,
         0 => Exit::Fine,

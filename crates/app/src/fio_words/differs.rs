@@ -1,6 +1,6 @@
 //! Words of fio that result in another load after `run`: the differences are printed before each run.
 
-use super::Seen;
+use super::TypedWord;
 
 /// Engines of fio that have one request in flight, whatever `iodepth` says, and that take more here.
 const SERIAL_IN_FIO: &[&str] = &["psync"];
@@ -8,10 +8,10 @@ const SERIAL_IN_FIO: &[&str] = &["psync"];
 const WITHOUT_DIRECT: &[&str] = &["null", "sim", "mmap", "stdio"];
 
 /// The words of a line; the last of each counts.
-struct Line<'a>(&'a [Seen]);
+struct Line<'a>(&'a [TypedWord]);
 
 /// Differences of fio's behaviour with these words, a sentence each.
-pub(super) fn notes(seen: &[Seen]) -> Vec<String> {
+pub(super) fn notes(seen: &[TypedWord]) -> Vec<String> {
     let line = Line(seen);
     let mut notes: Vec<String> = line.rates();
     notes.extend(line.amount());

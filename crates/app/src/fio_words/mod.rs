@@ -56,7 +56,7 @@ pub fn translate(args: impl Iterator<Item = OsString>) -> Result<Translated, Str
 
 /// A typed word of fio.
 #[derive(Debug)]
-struct Seen {
+struct TypedWord {
     /// Its first name.
     name: &'static str,
     /// "1" for a switch that stands alone.
@@ -68,7 +68,7 @@ struct Seen {
 /// The remaining command line, and the options of fio seen so far.
 struct Typed {
     rest: std::iter::Peekable<std::vec::IntoIter<OsString>>,
-    seen: Vec<Seen>,
+    seen: Vec<TypedWord>,
 }
 
 impl Typed {
@@ -139,7 +139,7 @@ fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(),
         to.args.push(format!("--{}{value}", name.replace('_', "-")).into());
         return Ok(());
     };
-    typed.seen.push(Seen { name: word.names[0], value: "1".into(), is_ours: is_ours(name) });
+    typed.seen.push(TypedWord { name: word.names[0], value: "1".into(), is_ours: is_ours(name) });
     // 0 is the default here anyway.
     if attached == Some("0") && OFF.contains(&underscored(name).as_str()) {
         return Ok(());
@@ -200,7 +200,7 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Refuses combinations of words that mean something else than here.
-fn check_together(seen: &[Seen]) -> Result<(), String> {
+fn check_together(seen: &[TypedWord]) -> Result<(), String> {
     let has = |name: &str| seen.iter().any(|seen| seen.name == name);
     if seen.iter().filter(|seen| seen.name == "name").count() > 1 {
         return Err("--name stands there twice, which means two jobs in fio: run has one job a run, with --numjobs workers: \

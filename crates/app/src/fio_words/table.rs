@@ -73,7 +73,7 @@ const CONTENT: &str =
     "written data is unique and --fill-random percent of it incompressible; --data chooses it with --steps";
 const DEDUPES: &str = "fio repeats whole buffers within a file; --data dedupe:percent=50 makes half of each unit equal on all \
                        targets, and constant=P a part of that within a target";
-const FAILS: &str = "use --max-errors N to stop a target after N failed requests";
+const ERROR_REMEDY: &str = "use --max-errors N to stop a target after N failed requests";
 const LIMITS: &str = "use --bad-latency TIME to mark a run as failed, or 'iosonar knee' to find the rate that a target sustains";
 const JOBS: &str = "a run has one job: start one after the other in a shell, or write a plan with several targets \
                     (docs/plan.md)";
@@ -301,7 +301,7 @@ pub const WORDS: &[Word] = &[
         &["max_latency", "latency_target", "latency_window", "latency_percentile", "latency_run"],
         No(LIMITS),
     ),
-    word(&["ignore_error", "exitall_on_error"], No(FAILS)),
+    word(&["ignore_error", "exitall_on_error"], No(ERROR_REMEDY)),
     word(&["wait_for", "profile"], No(JOBS)),
     word(&["flow_id", "flow", "flow_sleep"], No(FLOW)),
     word(

@@ -195,10 +195,10 @@ fn spoiled_archive(lab: &Lab) {
         target["path"] = hostile_text("dev").into();
         target["source"] = hostile_text("load").into();
     }
-    if let Some(means) = json.get_mut("means")
-        && means.get("notices").is_some()
+    if let Some(setup) = json.get_mut("means")
+        && setup.get("notices").is_some()
     {
-        means["notices"] = serde_json::json!([hostile_text("notice")]);
+        setup["notices"] = serde_json::json!([hostile_text("notice")]);
     }
     json["state"] = serde_json::json!({ "state": "broken", "why": hostile_text("why") });
     std::fs::write(&path, json.to_string()).unwrap();

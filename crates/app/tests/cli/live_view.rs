@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Enter and leave the alternate screen; show the cursor.
 const ENTER: &str = "\x1b[?1049h";
-const LEAVE: &str = "\x1b[?1049l";
+const LEAVE_SCREEN: &str = "\x1b[?1049l";
 const CURSOR: &str = "\x1b[?25h";
 /// Two thousand requests a second that cost nothing, and the view.
 const RUN: &str = "run -t dev --engine null --size 1GiB --rw randrw --rate-iops 2000 --iodepth 4 -o r --live";
@@ -151,10 +151,11 @@ fn size(terminal: &File, columns: u16, rows: u16) {
 /// Asserts that the program has left the alternate screen, and the cursor is visible again.
 #[track_caller]
 fn is_restored(seen: &str) {
-    assert_eq!(seen.matches(ENTER).count(), seen.matches(LEAVE).count(), "{seen:?}");
-    let (left, cursor) = (seen.rfind(LEAVE).expect("it was left"), seen.rfind(CURSOR).expect("a cursor"));
+    assert_eq!(seen.matches(ENTER).count(), seen.matches(LEAVE_SCREEN).count(), "{seen:?}");
+    let (left, cursor) =
+        (seen.rfind(LEAVE_SCREEN).expect("it was left"), seen.rfind(CURSOR).expect("a cursor"));
     assert!(left > seen.rfind(ENTER).unwrap() && cursor > seen.rfind("\x1b[?25l").unwrap());
-    let after = &seen[left + LEAVE.len()..];
+    let after = &seen[left + LEAVE_SCREEN.len()..];
     assert!(!after.contains("\x1b[?"), "{after:?}");
 }
 
@@ -166,7 +167,7 @@ fn finished_run_restores_the_terminal() {
     assert_eq!(code, 0, "{seen:?}");
     is_restored(&seen);
     // The last line, and how it ended, stand on the screen that was there before.
-    let after = &seen[seen.rfind(LEAVE).unwrap()..];
+    let after = &seen[seen.rfind(LEAVE_SCREEN).unwrap()..];
     assert!(after.contains("100%") && after.contains("run over: 3000 completed, 0 failed"), "{after:?}");
     assert!(after.ends_with("\n"), "{after:?}");
     assert!(seen.contains("in flight") && seen.contains("DRY RUN"), "{seen:?}");
@@ -211,7 +212,7 @@ fn second_signal_aborts_and_restores_the_terminal() {
     assert!([130, 143].contains(&code), "{code}: {seen:?}");
     is_restored(&seen);
     // Messages under the view are repeated on the normal screen.
-    let after = &seen[seen.rfind(LEAVE).unwrap()..];
+    let after = &seen[seen.rfind(LEAVE_SCREEN).unwrap()..];
     assert!(after.contains("stopping") && after.contains("aborted"), "{seen:?}");
 }
 
@@ -223,7 +224,7 @@ fn sigtstp_releases_the_terminal_until_resumed() {
     terminal.signal("TSTP");
     let stat = format!("/proc/{}/stat", terminal.child.id());
     until("the stop", || std::fs::read_to_string(&stat).unwrap().contains(") T "));
-    let seen = terminal.until("the screen before", |seen| seen.contains(LEAVE));
+    let seen = terminal.until("the screen before", |seen| seen.contains(LEAVE_SCREEN));
     is_restored(&seen);
     assert_eq!(tcgetattr(&terminal.slave).unwrap().local_modes, terminal.before.local_modes);
     terminal.signal("CONT");
@@ -248,7 +249,7 @@ fn panic_in_view_keeps_terminal_and_run() {
     assert_eq!(code, 0, "{seen:?}");
     is_restored(&seen);
     // The panic message is readable afterwards.
-    assert!(seen[seen.rfind(LEAVE).unwrap()..].contains("panicked"), "{seen:?}");
+    assert!(seen[seen.rfind(LEAVE_SCREEN).unwrap()..].contains("panicked"), "{seen:?}");
     assert_eq!(count(&summary(&lab, "r"), "all", "completed"), 4000);
 }
 
@@ -262,7 +263,7 @@ fn key_switches_between_line_and_view() {
     terminal.until("the view", |seen| seen.contains(ENTER) && seen.contains("in flight"));
     terminal.press("v");
     let seen = terminal.until("the line", |seen| {
-        seen.contains(LEAVE) && seen.rsplit(LEAVE).next().unwrap().contains("IO/s")
+        seen.contains(LEAVE_SCREEN) && seen.rsplit(LEAVE_SCREEN).next().unwrap().contains("IO/s")
     });
     is_restored(&seen);
     terminal.press("v");
@@ -281,7 +282,7 @@ fn key_switches_between_line_and_view() {
     // Too small for a view: the line; and the view again.
     size(&terminal.slave, 50, 12);
     let seen = terminal.until("the line", |seen| {
-        seen.rsplit(LEAVE).next().unwrap().contains("IO/s") && seen.matches(LEAVE).count() == 2
+        seen.rsplit(LEAVE_SCREEN).next().unwrap().contains("IO/s") && seen.matches(LEAVE_SCREEN).count() == 2
     });
     let line = seen.rsplit("\x1b[K").next().unwrap();
     assert!(line.chars().count() < 50, "{line:?}");

@@ -301,8 +301,8 @@ fn falls_back_to_threads_without_io_uring() {
     );
     let ended = Ended::of(lab.command_under(&WITHOUT_IO_URING, &args).output().unwrap());
     assert_eq!(ended.code, 0, "{}", ended.err);
-    let means = run_info(&lab.path("out")).means;
-    assert!(means.engine == "threads" && means.fallback.is_some(), "{means:?}");
+    let setup = run_info(&lab.path("out")).setup;
+    assert!(setup.engine == "threads" && setup.fallback.is_some(), "{setup:?}");
     let records = in_order(lab.records("out"));
     assert_eq!((without_gaps(&records, 0), count(&records, Outcome::Completed)), (1000, 1000));
     assert_eq!(writes_in_kernel(&device) - before, 1000);

@@ -168,7 +168,7 @@ fn records_large_retried_requests_once() {
     let queue = format!("/sys/block/{}/queue/max_sectors_kb", device.name());
     let largest: u64 = std::fs::read_to_string(queue).unwrap().trim().parse().unwrap();
     assert!(retried >= 64 || largest >= 768, "{retried} of 64; the queue takes {largest} KiB");
-    let notices = run_info(&lab.path("seen")).means.notices;
+    let notices = run_info(&lab.path("seen")).setup.notices;
     assert!(retried == 0 || notices.iter().any(|n| n.contains("ended with EAGAIN")), "{notices:?}");
     lab.expect(0, "convert seen seen.load");
     lab.expect(0, "check ran seen.load");
@@ -226,7 +226,7 @@ fn reports_and_notes_device_removed_while_recording() {
     assert_eq!(ended.err.matches("is gone").count(), 1);
     assert!(ended.out.contains(&format!("{} was gone", device.text())), "{}", ended.out);
     assert_eq!(lab.records("rec").len(), 100);
-    let notices = run_info(&lab.path("rec")).means.notices;
+    let notices = run_info(&lab.path("rec")).setup.notices;
     assert!(notices.iter().any(|notice| notice.contains("was gone")), "{notices:?}");
 }
 
@@ -414,7 +414,7 @@ fn rejects_unrecordable_targets_with_remedy() {
 
 /// A read or write of a recording: time on the kernel's clock, place, length, operation, and who asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Seen {
+struct RecordedRequest {
     sector: u64,
     length: u64,
     is_write: bool,
@@ -422,18 +422,18 @@ struct Seen {
 }
 
 /// The requests of a recording, sorted by place, and its `facts`.
-fn seen(lab: &Lab, name: &str) -> (Vec<Seen>, Value) {
+fn seen(lab: &Lab, name: &str) -> (Vec<RecordedRequest>, Value) {
     let facts = std::fs::read_to_string(lab.path(name).join("recording.json")).unwrap();
     let facts: Value = serde_json::from_str(&facts).unwrap();
     let origin = facts["origin_monotonic_ns"].as_u64().unwrap();
-    let one = |r: &iosonar_archive::Record| Seen {
+    let one = |r: &iosonar_archive::Record| RecordedRequest {
         sector: r.requested.offset / 512,
         length: r.requested.length,
         // Through blktrace's interface, write zeroes are writes.
         is_write: matches!(r.op, iosonar_plan::Op::Write | iosonar_plan::Op::WriteZeroes),
         time: origin + r.load_time.0,
     };
-    let mut all: Vec<Seen> = lab.records(name).iter().map(one).collect();
+    let mut all: Vec<RecordedRequest> = lab.records(name).iter().map(one).collect();
     all.sort();
     (all, facts)
 }
@@ -474,7 +474,7 @@ fn blktrace_interface_records_the_same() {
     assert_eq!((&facts["interface"], &other_facts["interface"]), (&"blktrace".into(), &"tracepoints".into()));
     assert_eq!((&facts["counts"]["lost_events"], &facts["counts"]["damaged_pages"]), (&0.into(), &0.into()));
     // The interface reports write zeroes, which mkfs issues, as plain writes.
-    let place = |s: &Seen| (s.sector, s.length, s.is_write);
+    let place = |s: &RecordedRequest| (s.sector, s.length, s.is_write);
     let mut rest = through.iter();
     let mut apart: Vec<u64> = Vec::new();
     for want in &other {

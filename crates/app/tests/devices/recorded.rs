@@ -54,7 +54,7 @@ fn assert_policy(records: &[Record], policy: &str, strong: u8) {
 }
 
 /// A part of a load that is replayed at its recorded times.
-struct Part {
+struct ReplayedPart {
     load: PathBuf,
     start: u64,
     depth: u32,
@@ -62,8 +62,8 @@ struct Part {
     mebibytes: u64,
 }
 
-fn timed(part: &Part, policy: &str, strong: u8, engine: &str) {
-    let Part { load, start, depth, device, mebibytes } = part;
+fn timed(part: &ReplayedPart, policy: &str, strong: u8, engine: &str) {
+    let ReplayedPart { load, start, depth, device, mebibytes } = part;
     let length = if std::env::var("IOSONAR_LONG").is_ok_and(|v| v == "1") { 30 } else { 10 };
     let second = 1_000_000_000;
     let is_inside = |l: &Line| (start * second..(start + length) * second).contains(&l.time);
@@ -99,15 +99,19 @@ fn replays_parts_of_recorded_loads_on_time() {
     let logs = own_load("logs");
     // A request every 2.5 s, of an hour.
     made.expect_args(0, &["filter", "sample:25 | scale:21", logs.to_str().unwrap(), "-o", "quiet.load.gz"]);
-    let busy = |mebibytes| Part {
+    let busy = |mebibytes| ReplayedPart {
         load: own_load("database"),
         start: 12,
         depth: 128,
         device: LoopDevice::random(mebibytes),
         mebibytes,
     };
-    let quiet =
-        |mebibytes| Part { load: made.path("quiet.load.gz"), start: 600, depth: 16, ..busy(mebibytes) };
+    let quiet = |mebibytes| ReplayedPart {
+        load: made.path("quiet.load.gz"),
+        start: 600,
+        depth: 16,
+        ..busy(mebibytes)
+    };
     let parts = [busy(1024), busy(1024), quiet(64), quiet(64)];
     let how = [("push-back", 1, "uring"), ("order", 2, "threads")];
     std::thread::scope(|scope| {

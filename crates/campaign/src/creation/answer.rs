@@ -1,6 +1,6 @@
 //! Result of an experiment on creation methods.
 
-use super::cause::{Found, Request, cause};
+use super::cause::{FreeSpaceBefore, Request, cause};
 use super::correlation::Correlation;
 use super::free::{FreeBefore, FreeStates};
 use super::plan::{CREATE, FLUSH, SCAN};
@@ -324,7 +324,7 @@ impl Trial<'_> {
                 method,
                 size,
                 &files,
-                Found { holes: self.setting.holes, free: self.free.of(number) },
+                FreeSpaceBefore { holes: self.setting.holes, free: self.free.of(number) },
             ),
             files,
         }

@@ -83,7 +83,7 @@ impl Request {
 
 /// Free space at the start of a method.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Found<'a> {
+pub(crate) struct FreeSpaceBefore<'a> {
     /// Minimum and maximum size of the prepared holes.
     pub(crate) holes: Option<(u64, u64)>,
     /// Measured before files were created.
@@ -91,7 +91,12 @@ pub(crate) struct Found<'a> {
 }
 
 /// Describes the cause of a method's layout, in sentences.
-pub(crate) fn cause(method: &Method, size: ByteSize, files: &[FileAnswer], found: Found<'_>) -> String {
+pub(crate) fn cause(
+    method: &Method,
+    size: ByteSize,
+    files: &[FileAnswer],
+    found: FreeSpaceBefore<'_>,
+) -> String {
     let request = Request::of(method, size);
     let Some(worst) = files.iter().max_by_key(|file| file.fragments) else { return String::new() };
     let asked = capitalized(&request.words());
@@ -225,14 +230,14 @@ mod tests {
         assert_eq!(request("xfs_mkfile-n"), (0, By::Nothing));
     }
 
-    fn told(method: &str, fragments: u64, median: u64, holes: Option<(u64, u64)>) -> String {
+    fn sentence(method: &str, fragments: u64, median: u64, holes: Option<(u64, u64)>) -> String {
         let file = FileAnswer {
             fragments,
             size_bytes: 1 << 30,
             median_record_bytes: Some(median),
             ..FileAnswer::default()
         };
-        cause(&method.parse().unwrap(), ByteSize(1 << 30), &[file], Found { holes, free: None })
+        cause(&method.parse().unwrap(), ByteSize(1 << 30), &[file], FreeSpaceBefore { holes, free: None })
     }
 
     /// Cause from measured free space: 84 holes of 15.75 MiB and two large ranges. Fragments leave `left` bytes of theirs.
@@ -249,7 +254,7 @@ mod tests {
             free_ranges_filled: Request::of(&method, ByteSize(1 << 30)).filled(Some(&left_after)),
             ..FileAnswer::default()
         };
-        let found = Found { holes: Some((1, 2)), free: Some(&free) };
+        let found = FreeSpaceBefore { holes: Some((1, 2)), free: Some(&free) };
         cause(&method, ByteSize(1 << 30), &[file], found)
     }
 
@@ -280,18 +285,18 @@ mod tests {
     fn states_cause_only_when_known() {
         let hole = 16_515_072;
         let holes = Some((hole, hole));
-        let small = told("xfs_mkfile", 68, hole, holes);
+        let small = sentence("xfs_mkfile", 68, hole, holes);
         assert!(small.contains("fits into a hole") && small.contains("15.75 MiB"), "{small}");
-        let short = told("direct+1m", 69, 15 << 20, holes);
+        let short = sentence("direct+1m", 69, 15 << 20, holes);
         assert!(short.contains("fits into a hole"), "{short}");
-        let large = told("buffered+64k", 1, 1 << 30, holes);
+        let large = sentence("buffered+64k", 1, 1 << 30, holes);
         assert!(large.contains("one fragment: no hole"), "{large}");
-        let turns = told("direct+4k+turns=2", 262_144, 4096, None);
+        let turns = sentence("direct+4k+turns=2", 262_144, 4096, None);
         assert!(turns.contains("take turns"), "{turns}");
-        let random = told("truncate+direct+64k+random", 16_384, 65_536, None);
+        let random = sentence("truncate+direct+64k+random", 16_384, 65_536, None);
         assert!(random.contains("not that of the file"), "{random}");
         // Claims are limited to facts shown by the map.
-        let unknown = told("buffered+64k", 3, 300 << 20, holes);
+        let unknown = sentence("buffered+64k", 3, 300 << 20, holes);
         assert!(unknown.ends_with("records of 300 MiB in the median."), "{unknown}");
     }
 }

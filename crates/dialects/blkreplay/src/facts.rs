@@ -49,7 +49,7 @@ struct TextBlock {
 
 /// Facts that only the result lines contain.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ResultLines {
     /// Highest end in bytes of all requests.
     pub max_end: u64,
     pub bad_lines: u64,
@@ -182,7 +182,7 @@ impl Facts {
     }
 
     /// Facts about the whole run.
-    pub(crate) fn run(&self, name: &str, seen: Seen) -> RunInfo {
+    pub(crate) fn run(&self, name: &str, seen: ResultLines) -> RunInfo {
         let started = self.started.map(|seconds| seconds.saturating_mul(Nanos::SECOND.0));
         let targets = vec![TargetInfo {
             path: self.path().into(),

@@ -1,6 +1,6 @@
 //! Imports blkreplay's text as records, a plan and facts about the run.
 
-use crate::facts::{Facts, Seen};
+use crate::facts::{Facts, ResultLines};
 use crate::form;
 use crate::lines::{Lines, TextLine};
 use iosonar_analyze::Peak;
@@ -194,7 +194,7 @@ type Counts = [u64; Outcome::ALL.len()];
 struct Import<'a> {
     each: &'a mut dyn FnMut(&Record) -> io::Result<()>,
     facts: Facts,
-    seen: Seen,
+    seen: ResultLines,
     /// Maximum in flight, from the times of the results.
     peak: Peak,
     has_header: bool,
@@ -214,7 +214,7 @@ impl<'a> Import<'a> {
         Import {
             each,
             facts: Facts::default(),
-            seen: Seen::default(),
+            seen: ResultLines::default(),
             peak: Peak::default(),
             has_header: false,
             held: None,
@@ -303,15 +303,15 @@ impl<'a> Import<'a> {
             return self.bad(line, "it is no 'block=B len=L mode=R|W time=T'".into());
         };
         self.release()?;
-        self.hand_over(record)
+        self.write_record(record)
     }
 
     /// Emits the last result, which is now final.
     fn release(&mut self) -> Result<()> {
-        self.held.take().map_or(Ok(()), |record| self.hand_over(record))
+        self.held.take().map_or(Ok(()), |record| self.write_record(record))
     }
 
-    fn hand_over(&mut self, record: Record) -> Result<()> {
+    fn write_record(&mut self, record: Record) -> Result<()> {
         let record = Record { sequence: self.records, ..record };
         self.records += 1;
         // The tail counts only requests with a place.
@@ -329,7 +329,7 @@ impl<'a> Import<'a> {
         let plan = self.facts.plan(name);
         plan.validate()?;
         let doubts = self.doubts();
-        let seen = Seen { max_in_flight: self.peak.finish(), ..self.seen };
+        let seen = ResultLines { max_in_flight: self.peak.finish(), ..self.seen };
         let run = self.facts.run(name, seen);
         Ok(Imported { plan, run, records: self.records, bad_lines: self.bad_lines, doubts })
     }

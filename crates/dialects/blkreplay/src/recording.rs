@@ -1,6 +1,6 @@
 //! Describes the recorded run of a load with latencies.
 
-use crate::facts::{Facts, Seen};
+use crate::facts::{Facts, ResultLines};
 use iosonar_archive::{RECORDING, RunInfo, RunState};
 use iosonar_plan::Plan;
 
@@ -8,7 +8,7 @@ use iosonar_plan::Plan;
 /// load, `max_end` the highest end in bytes of its requests.
 pub fn recording(name: &str, max_end: u64) -> (Plan, RunInfo) {
     let facts = Facts::default();
-    let mut run = facts.run(name, Seen { max_end, ..Seen::default() });
+    let mut run = facts.run(name, ResultLines { max_end, ..ResultLines::default() });
     run.tool = RECORDING.into();
     // The tool's name already states that the engine is unknown.
     run.is_import = false;

@@ -123,7 +123,7 @@ struct Reader {
     results: Vec<CellResult>,
     /// Number of repetitions of each cell.
     repeats: HashMap<(&'static str, u64, u64, u32), u32>,
-    place: Place,
+    place: OutputSection,
     /// The current output has a table, whose figures its reports repeat.
     has_table: bool,
     /// Command of the current output.
@@ -148,7 +148,7 @@ struct Reader {
 
 /// Part of the output that contains the line.
 #[derive(Default)]
-enum Place {
+enum OutputSection {
     /// Neither in a table nor in a report.
     #[default]
     Elsewhere,
@@ -172,14 +172,14 @@ impl Reader {
                     "line {number}: the column '{word}' is not known; it and all after it are ignored"
                 ));
             }
-            (self.place, self.has_table) = (Place::Table(head), true);
+            (self.place, self.has_table) = (OutputSection::Table(head), true);
         } else if let Some(title) = title(trimmed) {
             self.title(number, title);
         } else if let Some(line) = Throughput::of(trimmed) {
             self.throughput(number, line)?;
         } else if trimmed.starts_with("Excel output is below") || trimmed.starts_with("iozone test complete")
         {
-            self.place = Place::Elsewhere;
+            self.place = OutputSection::Elsewhere;
         } else if !trimmed.is_empty() {
             self.figures(number, line);
         }
@@ -227,13 +227,13 @@ impl Reader {
             _ => {}
         }
         self.selected = selected(command);
-        (self.place, self.has_table, self.sizes) = (Place::Elsewhere, false, None);
+        (self.place, self.has_table, self.sizes) = (OutputSection::Elsewhere, false, None);
     }
 
     fn title(&mut self, number: usize, title: &str) {
         if title.starts_with("Throughput report") {
             self.throughput_reports = true;
-            self.place = Place::Report(None, None);
+            self.place = OutputSection::Report(None, None);
             return;
         }
         let is_report = |at: &usize| title[*at..].eq_ignore_ascii_case(" report");
@@ -248,7 +248,7 @@ impl Reader {
                 "line {number}: \"{title}\" is ignored: with -E and -i IOzone prints figures of another test there"
             ));
         }
-        self.place = Place::Report(column.filter(|_| !self.has_table && !is_shifted), None);
+        self.place = OutputSection::Report(column.filter(|_| !self.has_table && !is_shifted), None);
     }
 
     /// With -E and a selection of tests, IOzone's reports of the further tests have figures of the wrong tests.
@@ -260,7 +260,7 @@ impl Reader {
     }
 
     fn throughput(&mut self, number: usize, line: Throughput) -> Result<(), ImportError> {
-        self.place = Place::Elsewhere;
+        self.place = OutputSection::Elsewhere;
         match line {
             Throughput::Sizes(file, record) => self.sizes = Some((file, record)),
             Throughput::OtherUnit(unit) => return Err(other_unit(number, &unit)),
@@ -278,8 +278,8 @@ impl Reader {
     /// Reads a line of a table or a report.
     fn figures(&mut self, number: usize, line: &str) {
         match std::mem::take(&mut self.place) {
-            Place::Elsewhere => {}
-            Place::Table(head) => {
+            OutputSection::Elsewhere => {}
+            OutputSection::Table(head) => {
                 match head.row(line, &self.selected) {
                     Some(row) => {
                         let (sizes, unit) = ((row.file, row.record), self.unit());
@@ -288,23 +288,24 @@ impl Reader {
                     }
                     None => self.unreadable(number),
                 }
-                self.place = Place::Table(head);
+                self.place = OutputSection::Table(head);
             }
-            Place::Report(Some(column), Some(records)) => {
+            OutputSection::Report(Some(column), Some(records)) => {
                 if !self.report_row(column, &records, line) {
                     self.unreadable(number);
                 }
-                self.place = Place::Report(Some(column), Some(records));
+                self.place = OutputSection::Report(Some(column), Some(records));
             }
-            Place::Report(Some(column), None) => {
+            OutputSection::Report(Some(column), None) => {
                 let records: Option<Vec<u64>> = line.split_whitespace().map(quoted).collect();
                 if records.is_none() {
                     self.unreadable(number);
                 }
-                self.place =
-                    records.map_or(Place::Elsewhere, |sizes| Place::Report(Some(column), Some(sizes)));
+                self.place = records.map_or(OutputSection::Elsewhere, |sizes| {
+                    OutputSection::Report(Some(column), Some(sizes))
+                });
             }
-            ignored @ Place::Report(None, _) => self.place = ignored,
+            ignored @ OutputSection::Report(None, _) => self.place = ignored,
         }
     }
 

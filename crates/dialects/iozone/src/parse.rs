@@ -192,10 +192,10 @@ impl Call<'_> {
 
     /// Parses the size of a burst, a comma, and milliseconds.
     pub(crate) fn burst(&mut self, range: RangeInclusive<u64>) -> Result<(ByteSize, u32), UsageError> {
-        const WHAT: &str = "SIZE,MILLISECONDS, as 1m,100";
-        let word = self.word(WHAT)?;
+        const SIZE_AND_TIME: &str = "SIZE,MILLISECONDS, as 1m,100";
+        let word = self.word(SIZE_AND_TIME)?;
         let Some((size, ms)) = word.split_once(',') else {
-            return Err(self.wrong(format_args!("{word}: {WHAT} is needed")));
+            return Err(self.wrong(format_args!("{word}: {SIZE_AND_TIME} is needed")));
         };
         Ok((self.size_of(size)?, self.number_of(ms, range)? as u32))
     }

@@ -23,21 +23,21 @@ pub(crate) fn plain_dashes(text: &str) -> Cow<'_, str> {
 /// Words still to be read, and the reader of setup files.
 pub(crate) struct Tokens<'r> {
     /// The next word is last.
-    rest: Vec<Item>,
+    rest: Vec<SetupToken>,
     /// Setup files being read, outermost first.
     open: Vec<String>,
     files: usize,
     read: &'r mut dyn FnMut(&str) -> io::Result<String>,
 }
 
-enum Item {
+enum SetupToken {
     Word(String),
     EndOfFile,
 }
 
 impl<'r> Tokens<'r> {
     pub(crate) fn new(args: &[String], read: &'r mut dyn FnMut(&str) -> io::Result<String>) -> Tokens<'r> {
-        let rest = args.iter().rev().cloned().map(Item::Word).collect();
+        let rest = args.iter().rev().cloned().map(SetupToken::Word).collect();
         Tokens { rest, open: Vec::new(), files: 0, read }
     }
 
@@ -45,8 +45,8 @@ impl<'r> Tokens<'r> {
     pub(crate) fn next(&mut self) -> Option<String> {
         loop {
             match self.rest.pop()? {
-                Item::Word(word) => return Some(word),
-                Item::EndOfFile => self.open.pop(),
+                SetupToken::Word(word) => return Some(word),
+                SetupToken::EndOfFile => self.open.pop(),
             };
         }
     }
@@ -54,8 +54,8 @@ impl<'r> Tokens<'r> {
     /// Returns the word after `skipped` others without taking it.
     pub(crate) fn peek(&self, skipped: usize) -> Option<&str> {
         let mut words = self.rest.iter().rev().filter_map(|item| match item {
-            Item::Word(word) => Some(word.as_str()),
-            Item::EndOfFile => None,
+            SetupToken::Word(word) => Some(word.as_str()),
+            SetupToken::EndOfFile => None,
         });
         words.nth(skipped)
     }
@@ -80,8 +80,8 @@ impl<'r> Tokens<'r> {
         let text = (self.read)(name).map_err(|error| format!("it cannot be read ({error})"))?;
         let words = split(&text)?;
         self.open.push(name.into());
-        self.rest.push(Item::EndOfFile);
-        self.rest.extend(words.into_iter().rev().map(Item::Word));
+        self.rest.push(SetupToken::EndOfFile);
+        self.rest.extend(words.into_iter().rev().map(SetupToken::Word));
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::engines::usable;
 use crate::error::PrepareError;
-use crate::part::{Part, parts};
+use crate::job_loop::{JobLoop, parts};
 use iosonar_host::Root;
 use iosonar_os::{open_file_limit, raise_file_limit};
 use iosonar_plan::{Engine, Phase, Plan, Workload};
@@ -59,7 +59,7 @@ pub(super) fn check_limits(plan: &Plan, root: &Root) -> Result<(), PrepareError>
 }
 
 fn needs_of(plan: &Plan, phase: &Phase) -> Needs {
-    let of_part = |part: &Part| {
+    let of_part = |part: &JobLoop| {
         let job = &phase.jobs[part.job];
         let depth = u64::from(job.depth);
         let engine = usable(job.engine(plan.engine)).0;

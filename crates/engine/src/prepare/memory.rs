@@ -1,10 +1,10 @@
 //! Memory follows from the plan, so it is known before the start.
 
 use super::available::{available_memory, usable};
-use super::fit::Fitted;
+use super::fit::PlacedJob;
 use crate::engines::usable as usable_engine;
 use crate::error::PrepareError;
-use crate::part::{Part, parts};
+use crate::job_loop::{JobLoop, parts};
 use iosonar_host::Root;
 use iosonar_plan::{Engine, Generator, Plan};
 use iosonar_record::bytes_each;
@@ -28,7 +28,11 @@ pub(super) struct Shares {
 
 /// Compares the requested memory with the available memory of the kernel. Push-back lists get at most a quarter of that, the
 /// content of simulated devices another one.
-pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Result<Shares, PrepareError> {
+pub(super) fn fit_memory(
+    plan: &Plan,
+    phases: &[Vec<PlacedJob>],
+    root: &Root,
+) -> Result<Shares, PrepareError> {
     let available = available_memory(root);
     let state = state_bytes(plan, phases);
     let mut most = plan.overlap.max_waiting;
@@ -45,7 +49,7 @@ pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Re
 }
 
 /// Maximum memory for the expected state of all targets: the needs of the written ranges, up to the plan's limit.
-fn state_bytes(plan: &Plan, phases: &[Vec<Fitted>]) -> u64 {
+fn state_bytes(plan: &Plan, phases: &[Vec<PlacedJob>]) -> u64 {
     if !plan.verify.is_on() {
         return 0;
     }
@@ -76,7 +80,7 @@ impl Default for Touched {
 }
 
 impl Touched {
-    fn add(&mut self, job: &Fitted, passes: u32) {
+    fn add(&mut self, job: &PlacedJob, passes: u32) {
         let size = job.placement.size();
         let end = job.workload.facts().map_or(size, |facts| facts.max_end.min(size));
         // Where each pass starts elsewhere, the region moves.
@@ -111,8 +115,8 @@ impl Touched {
 /// of verification.
 fn check_phase(
     plan: &Plan,
-    jobs: &[Fitted],
-    parts: &[Part],
+    jobs: &[PlacedJob],
+    parts: &[JobLoop],
     state: u64,
     available: u64,
 ) -> Result<(), PrepareError> {
@@ -120,7 +124,7 @@ fn check_phase(
     const THREAD: u64 = 16 << 10;
     /// Bytes of an issuing loop beside its frames of records: read-ahead, gauges.
     const LOOP: u64 = 1 << 19;
-    let of_part = |part: &Part| {
+    let of_part = |part: &JobLoop| {
         let job = &jobs[part.job];
         let depth = u64::from(job.job.depth);
         let has_threads = usable_engine(job.job.engine(plan.engine)).0 == Engine::Threads;
@@ -135,7 +139,7 @@ fn check_phase(
     if needed <= usable(available) {
         return Ok(());
     }
-    let longest = jobs.iter().map(Fitted::max_length).max().unwrap_or(0);
+    let longest = jobs.iter().map(PlacedJob::max_length).max().unwrap_or(0);
     let depth = jobs.iter().map(|job| job.job.depth).max().unwrap_or(1);
     let mut what =
         format!("{} targets, {depth} requests in flight on each, up to {longest} bytes long", jobs.len());
@@ -149,9 +153,9 @@ fn check_phase(
 }
 
 /// Checks that the longest request of each job fits into its share of memory for data; otherwise it would wait for ever.
-fn check_buffers(plan: &Plan, jobs: &[Fitted], workers: usize) -> Result<(), PrepareError> {
+fn check_buffers(plan: &Plan, jobs: &[PlacedJob], workers: usize) -> Result<(), PrepareError> {
     let short =
-        |job: &&Fitted| plan.transfers_data() && job.buffer_bytes(plan, workers) < job.max_length() as u64;
+        |job: &&PlacedJob| plan.transfers_data() && job.buffer_bytes(plan, workers) < job.max_length() as u64;
     match jobs.iter().find(short) {
         None => Ok(()),
         Some(job) => Err(PrepareError::Buffers {

@@ -11,7 +11,7 @@
 
 use super::device::{Contents, Data, Device};
 use super::pattern::Pattern;
-use super::place::Place;
+use super::place::TargetPlace;
 use super::verifier::Verifier;
 use crate::payload::DataSource;
 use iosonar_archive::{Checks, FoundBy, Outcome, READS_AGAIN, Record, WriteId};
@@ -19,7 +19,7 @@ use iosonar_backend::Token;
 use iosonar_os::Buffer;
 use iosonar_plan::{Extent, JobVerification, Nanos, Op, SECTOR};
 use iosonar_sched::Slot;
-use iosonar_verify::{Atomic, Ended, Expected, Flight, Found, Reader, Sectors};
+use iosonar_verify::{Atomic, BadContent, Ended, Expected, Flight, Reader, Sectors};
 use std::collections::VecDeque;
 
 /// Operations that a loop may have in flight beyond its depth.
@@ -115,7 +115,7 @@ pub(crate) struct Checker<'a> {
     verifier: &'a Verifier,
     /// Expects what the plan puts at a place, where the job wants that.
     pattern: Option<Pattern>,
-    place: Place,
+    place: TargetPlace,
     target: u16,
     phase: u16,
     pass: u32,
@@ -419,7 +419,7 @@ impl<'a> Checker<'a> {
             && let Some(sectors) = self.sectors(record.executed)
         {
             let missing = sectors.start + transferred / SECTOR..sectors.start + sectors.count;
-            device.note_missing(reader, &looks, missing, Found::Short);
+            device.note_missing(reader, &looks, missing, BadContent::Short);
         }
         // Data that may consist of parts of several writes is no fault yet.
         let new = (new.start..device.observations.len()).filter(|n| !device.observations[*n].is_suspect);

@@ -2,8 +2,8 @@
 //! [`iosonar_verify::Crashed`].
 
 use super::device::Device;
-use super::error::LaterError;
-use super::place::Place;
+use super::error::PostVerifyError;
+use super::place::TargetPlace;
 use super::records::{Records, id_of};
 use super::verifier::Verifier;
 use iosonar_archive::{Archive, CrashFacts, Marks, Outcome, Record};
@@ -31,7 +31,7 @@ pub(crate) struct Durable<'a> {
     is_write_through: bool,
     /// Submission time of the last acknowledged flush, by target.
     last_flush: Vec<Option<Nanos>>,
-    places: &'a [Place],
+    places: &'a [TargetPlace],
 }
 
 impl<'a> Durable<'a> {
@@ -40,7 +40,7 @@ impl<'a> Durable<'a> {
         verifier: &'a Verifier,
         records: &Records<'_>,
         is_write_through: bool,
-    ) -> Result<Durable<'a>, LaterError> {
+    ) -> Result<Durable<'a>, PostVerifyError> {
         let mut last_flush: Vec<Option<Nanos>> = vec![None; verifier.places.len()];
         records.for_each(&mut |record| {
             let is_flush = record.op.is_flush() || record.marks.has(Marks::PREFLUSH);
@@ -123,7 +123,7 @@ pub(super) fn expect<'a>(
     facts: &[TargetFacts],
     memory: ByteSize,
     crash: &CrashOptions,
-) -> Result<(Nanos, Durable<'a>), LaterError> {
+) -> Result<(Nanos, Durable<'a>), PostVerifyError> {
     let durable = Durable::of(archive.plan(), verifier, records, crash.is_write_through)?;
     let mut writes: Vec<Vec<CrashWrite>> = verifier.devices.iter().map(|_| Vec::new()).collect();
     let (mut end, mut bytes) = (Nanos(0), 0u64);
@@ -152,7 +152,7 @@ pub(super) fn expect<'a>(
         });
     })?;
     if bytes > memory.0 {
-        return Err(LaterError::Unsuitable(format!(
+        return Err(PostVerifyError::Unsuitable(format!(
             "what may be there after a crash needs {} MiB of memory for the writes of this run: raise --verify-memory",
             bytes.div_ceil(1 << 20)
         )));

@@ -1,6 +1,6 @@
 //! Expected content of one device, and the deviations found.
 
-use super::place::Place;
+use super::place::TargetPlace;
 use super::records::AfterCrash;
 use iosonar_archive::{
     CrashFacts, FoundBy, MOST_DUMPS, MOST_FAULTS, OutsideFacts, ReadAgain, Stalls, Verified,
@@ -8,8 +8,8 @@ use iosonar_archive::{
 use iosonar_content::{SectorHeader, intact, intact_each, is_poisoned};
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
-    Around, BadSector, Bytes, Checked, Crashed, Expected, Flight, Found, Legal, Observation, Outside, Reader,
-    Sectors, Tag, write_of,
+    BadContent, BadSector, Bytes, Checked, Crashed, Expected, Flight, Legal, Observation, Outside, Reader,
+    Sectors, SectorsAround, Tag, write_of,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub(crate) struct Looks<'a> {
     /// The first sector of the target that is read.
     pub(crate) base: u64,
     /// Places of all targets: several may be on one device.
-    pub(crate) places: &'a [Place],
+    pub(crate) places: &'a [TargetPlace],
 }
 
 /// Expected content of one device, and the deviations found.
@@ -294,7 +294,7 @@ impl Device {
         for (Unexpected { place, index, legal }, is_suspect) in noted {
             let (seen, rewritten) = history_of(expected, crashed.as_ref(), place);
             let (sector, bytes) = (place - looks.base, Some(&sectors[index]));
-            let found = Found::of(&sectors[index], looks.fill, looks.poison);
+            let found = BadContent::of(&sectors[index], looks.fill, looks.poison);
             let bad = BadSector { sector, legal: &legal, is_suspect, seen, rewritten, found, bytes };
             note(observations, remembered, beyond, reader, place, &bad);
         }
@@ -328,7 +328,7 @@ impl Device {
             Some(legal_tag(content_of(bytes, read.looks), bytes, place, (&[tag], &[]), read.looks).is_some())
         };
         let holds = (own - before..observation.end() + base + after).map(holds).collect();
-        observation.around = Some(Around { start: own - before - base, holds });
+        observation.around = Some(SectorsAround { start: own - before - base, holds });
     }
 
     /// Notes that a read returned no data for sectors: those that the run has written are faults.
@@ -337,7 +337,7 @@ impl Device {
         reader: Reader,
         looks: &Looks<'_>,
         places: Range<u64>,
-        found: Found,
+        found: BadContent,
     ) {
         let Device { expected, crashed, observations, remembered, beyond, outside, scan, .. } = self;
         for place in places {
@@ -353,7 +353,7 @@ impl Device {
             if legal.is_empty() && !is_outside {
                 continue;
             }
-            if let (Some(crashed), Found::Short) = (crashed.as_mut(), found)
+            if let (Some(crashed), BadContent::Short) = (crashed.as_mut(), found)
                 && legal.contains(&Tag::INITIAL)
             {
                 // The file is as short as it was before the run.
@@ -380,7 +380,7 @@ impl Device {
         looks: &Looks<'_>,
         reader: Reader,
     ) {
-        let Found::Version(header) = &self.observations[number].found else { return };
+        let BadContent::Version(header) = &self.observations[number].found else { return };
         let wanted = Tag::of(write_of(header));
         let mut is_there = None;
         self.judge(flight, data, looks, reader, |sector| {
@@ -417,7 +417,7 @@ impl Device {
                     (true, false) if legal.len() > 1 => ReadAgain::Superseded,
                     (true, false) => ReadAgain::Right,
                     (true, true) if sector > first => ReadAgain::Same,
-                    (true, true) => match Found::of(judged.bytes, looks.fill, looks.poison) == found {
+                    (true, true) => match BadContent::of(judged.bytes, looks.fill, looks.poison) == found {
                         true => ReadAgain::Same,
                         false => ReadAgain::Different,
                     },
@@ -442,7 +442,7 @@ impl Device {
         let observation = &mut self.observations[number];
         observation.again[round] = answer;
         if round == 0 && answer != ReadAgain::Superseded {
-            observation.around = Some(Around { start, holds });
+            observation.around = Some(SectorsAround { start, holds });
         }
         answer
     }
@@ -581,10 +581,9 @@ fn legal_tag(
         Content::Other => {
             let is_zero = || bytes.iter().all(|byte| *byte == 0);
             // After a crash a sector may hold a part of a write in flight: that has a header of this run.
-            let is_part =
-                |found: Found| matches!(found, Found::Damaged(header, _) if header.run_id == looks.run_id);
+            let is_part = |found: BadContent| matches!(found, BadContent::Damaged(header, _) if header.run_id == looks.run_id);
             let is_initial =
-                || looks.after_crash.is_none() || !is_part(Found::of(bytes, looks.fill, looks.poison));
+                || looks.after_crash.is_none() || !is_part(BadContent::of(bytes, looks.fill, looks.poison));
             let is_legal =
                 |tag: &&Tag| **tag == Tag::INITIAL && is_initial() || **tag == Tag::ZEROS && is_zero();
             let Some(crash) = looks.after_crash else { return tags.iter().find(is_legal).copied() };
@@ -698,13 +697,13 @@ mod tests {
         completed: Nanos(0),
     };
 
-    fn looks(places: &[Place]) -> Looks<'_> {
+    fn looks(places: &[TargetPlace]) -> Looks<'_> {
         Looks { run_id: 1, fill: Fill::default(), poison: 7, after_crash: None, base: 0, places }
     }
 
     /// A write that is lost, and found so; then the place is read again while the next write of it is in flight, or after that.
     fn read_again(is_over_before: bool) -> usize {
-        let (places, zeros) = ([Place { device: 0, base: 0 }], [0; 512]);
+        let (places, zeros) = ([TargetPlace { device: 0, base: 0 }], [0; 512]);
         let (looks, place) = (looks(&places), Sectors { start: 8, count: 1 });
         let mut device = Device::new(ByteSize(1 << 20));
         let tag = |sequence| Tag::of(WriteId { target: 0, phase: 0, pass: 0, sequence });

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Why a result cannot be verified.
 #[derive(Debug, thiserror::Error)]
-pub enum LaterError {
+pub enum PostVerifyError {
     /// The result cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),

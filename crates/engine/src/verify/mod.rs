@@ -6,13 +6,13 @@ mod checker;
 mod crash;
 mod device;
 mod error;
-mod later;
 mod missing;
 mod names;
 mod narrow;
 mod outside;
 mod pattern;
 mod place;
+mod post_verify;
 mod reads;
 mod records;
 mod scan;
@@ -20,8 +20,8 @@ mod scan_progress;
 mod verifier;
 
 pub use crash::CrashOptions;
-pub use error::LaterError;
-pub use later::{LaterOptions, PostVerify, verify_later};
+pub use error::PostVerifyError;
+pub use post_verify::{PostVerify, PostVerifyOptions, post_verify};
 pub use scan_progress::{ScanMoment, ScanProgress};
 
 pub(crate) use checker::{Checker, Completed, EXTRA, LoopFacts};

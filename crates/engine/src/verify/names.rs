@@ -34,18 +34,18 @@ pub(crate) fn name_faults(
     });
     let writes = writes.unwrap_or_else(|error| {
         let told = format!("the records could not be read to name faults exactly: {error}");
-        info.means.notices.push(told);
+        info.setup.notices.push(told);
         observed.faults.iter().map(|_| Vec::new()).collect()
     });
     let observations = &observed.faults;
     let faults = named(verifier, observations, &writes);
     if let Err(error) = archive.write_faults(&faults) {
-        info.means.notices.push(format!("the list of faults was not kept: {error}"));
+        info.setup.notices.push(format!("the list of faults was not kept: {error}"));
     }
     if plan.verify.dump
         && let Err(error) = archive.write_fault_bytes(&bytes_of(verifier, &faults, observations, &writes))
     {
-        info.means.notices.push(format!("the bytes of faults were not kept: {error}"));
+        info.setup.notices.push(format!("the bytes of faults were not kept: {error}"));
     }
     let named = observed.named(faults);
     let mut verified = named.verified(verifier, scan);

@@ -5,8 +5,8 @@ use super::scan::{Scan, ScanTarget, reader, without};
 use super::scan_progress::ScanProgress;
 use super::verifier::Verifier;
 use crate::files::TargetFile;
-use crate::part::{Part, parts};
-use crate::prepare::Fitted;
+use crate::job_loop::{JobLoop, parts};
+use crate::prepare::PlacedJob;
 use crate::shared::Shared;
 use crate::stage::{Requests, Stage};
 use iosonar_load::{Known, LoadError, Source};
@@ -138,13 +138,13 @@ impl Survey<'_> {
             self.add_region(part.target, fitted);
             // Of several loops of a job, the first reports it.
             if part.number == 0 && !matches!(why, Unknown::Stopped) {
-                self.shared.note(told(fitted.path(), &why));
+                self.shared.note(sentence(fitted.path(), &why));
             }
         }
     }
 
     /// Examines the requests of one issuing loop.
-    fn part(&mut self, stage: Stage<'_>, part: Part, fitted: &Fitted) -> Result<(), Unknown> {
+    fn part(&mut self, stage: Stage<'_>, part: JobLoop, fitted: &PlacedJob) -> Result<(), Unknown> {
         let phase = stage.phase();
         let passes = match &fitted.workload {
             Known::Trace(_, None) => return Err(Unknown::StandardInput),
@@ -165,7 +165,12 @@ impl Survey<'_> {
         Ok(())
     }
 
-    fn source(&mut self, mut source: Box<dyn Source>, target: u16, fitted: &Fitted) -> Result<(), Unknown> {
+    fn source(
+        &mut self,
+        mut source: Box<dyn Source>,
+        target: u16,
+        fitted: &PlacedJob,
+    ) -> Result<(), Unknown> {
         let device = self.verifier.places[usize::from(target)].device;
         let base = self.verifier.places[usize::from(target)].base;
         while let Some(item) = source.next(Nanos(0)).map_err(Unknown::Load)? {
@@ -183,7 +188,7 @@ impl Survey<'_> {
     }
 
     /// Adds the region of a workload with unknown places.
-    fn add_region(&mut self, target: u16, fitted: &Fitted) {
+    fn add_region(&mut self, target: u16, fitted: &PlacedJob) {
         let Some(generator) = fitted.job.workload.generator() else { return };
         let Some(region) = generator.region.filter(|_| generator.at_end == AtEnd::Wrap) else { return };
         let place = self.verifier.places[usize::from(target)];
@@ -194,7 +199,7 @@ impl Survey<'_> {
 }
 
 /// Notice that the places of a job are not known, and its consequence.
-fn told(path: &str, why: &Unknown) -> String {
+fn sentence(path: &str, why: &Unknown) -> String {
     let why = match why {
         Unknown::StandardInput => "its load is read from standard input".into(),
         Unknown::NoEnd => "only time ends its workload".into(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Place of a target on its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TargetPlace {
     /// Number among the devices.
     pub(crate) device: usize,
     /// The first sector of the target there.
@@ -29,7 +29,7 @@ enum Identity {
 /// Places of targets, in the order of the plan, and the number of distinct devices.
 pub(crate) fn places_of<'a>(
     targets: impl Iterator<Item = (&'a Path, Option<&'a TargetFacts>)>,
-) -> (Vec<Place>, usize) {
+) -> (Vec<TargetPlace>, usize) {
     let mut known: Vec<Identity> = Vec::new();
     let mut places = Vec::new();
     for (path, facts) in targets {
@@ -38,7 +38,7 @@ pub(crate) fn places_of<'a>(
             known.push(identity);
             known.len() - 1
         });
-        places.push(Place { device, base });
+        places.push(TargetPlace { device, base });
     }
     (places, known.len())
 }
@@ -47,7 +47,7 @@ pub(crate) fn places_of<'a>(
 /// device, and one of them writes. The stream's buffer decides which data it reads and when its writes reach the file.
 pub(crate) fn shared_stream(
     plan: &Plan,
-    places: &[Place],
+    places: &[TargetPlace],
     is_checked: impl Fn(&Phase) -> bool,
 ) -> Option<u16> {
     let device = |job: &Job| places[usize::from(job.target)].device;

@@ -1,14 +1,14 @@
 //! Reads of a scan, many in flight; and the checks of their data, in another thread where there is a CPU for it.
 
 use super::device::{Contents, Looks};
-use super::place::Place;
+use super::place::TargetPlace;
 use super::verifier::Verifier;
 use crate::control::Control;
 use iosonar_archive::FoundBy;
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
 use iosonar_os::{Buffer, BufferPool};
 use iosonar_plan::{Durability, Extent, Nanos, Op, SECTOR};
-use iosonar_verify::{Flight, Found, Reader, Sectors};
+use iosonar_verify::{BadContent, Flight, Reader, Sectors};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::available_parallelism;
 
@@ -42,7 +42,7 @@ pub(super) struct Piece {
 /// Reads sectors of one device through a target of it.
 pub(super) struct Reads<'a> {
     pub(super) verifier: &'a Verifier,
-    pub(super) place: Place,
+    pub(super) place: TargetPlace,
     pub(super) source: &'a mut ScanSource,
     pub(super) control: &'a Control,
 }
@@ -165,7 +165,7 @@ pub(super) struct Checks<'a> {
 }
 
 impl<'a> Checks<'a> {
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> TargetPlace {
         self.verifier.places[usize::from(self.target)]
     }
 
@@ -186,7 +186,7 @@ impl<'a> Checks<'a> {
         device.end_read(piece.flight, data, &looks, reader);
         let Sectors { start, count } = piece.sectors;
         let missing = start + transferred as u64 / SECTOR..start + count;
-        let found = if result < 0 { Found::Unreadable(-result as i32) } else { Found::Short };
+        let found = if result < 0 { BadContent::Unreadable(-result as i32) } else { BadContent::Short };
         device.note_missing(reader, &looks, missing, found);
         drop(device);
         iosonar_content::poison(&mut buffer, self.verifier.poison);
@@ -201,7 +201,12 @@ impl<'a> Checks<'a> {
             Reader { target: self.target, found_by: FoundBy::Final, request: None, submitted, completed };
         let errno = failure.map_or(EIO, |failure| -failure.result as i32);
         let (looks, places) = (self.looks(), sectors.start..sectors.end());
-        self.verifier.device(self.place()).note_missing(reader, &looks, places, Found::Unreadable(errno));
+        self.verifier.device(self.place()).note_missing(
+            reader,
+            &looks,
+            places,
+            BadContent::Unreadable(errno),
+        );
     }
 
     /// Checks all reads from the channel, in their order.

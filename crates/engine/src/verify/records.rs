@@ -1,6 +1,6 @@
 //! Facts about the requests of a run: the records of its result, and those that only a journal has.
 
-use super::error::LaterError;
+use super::error::PostVerifyError;
 use iosonar_archive::{Archive, ArchiveError, KnownBy, Outcome, Record, RunState, WriteId, read_journal};
 use iosonar_host::Root;
 use iosonar_plan::{Nanos, Op};
@@ -51,7 +51,7 @@ impl<'a> Records<'a> {
         named: Option<&Path>,
         of_plan: Option<&Path>,
         root: &Root,
-    ) -> Result<Records<'a>, LaterError> {
+    ) -> Result<Records<'a>, PostVerifyError> {
         let all = Records::of(archive);
         let named = named.map(|path| journal_of(archive, path)).transpose()?;
         let is_whole = match &archive.run().state {
@@ -67,7 +67,7 @@ impl<'a> Records<'a> {
         let journal = match (named, of_plan) {
             (Some(journal), _) => Some(journal).filter(|_| is_of_this_boot),
             (None, Some(path)) if is_of_this_boot => {
-                let located = archive.locate(path).map_err(LaterError::NoJournal)?;
+                let located = archive.locate(path).map_err(PostVerifyError::NoJournal)?;
                 Some(journal_of(archive, &located.path)?)
             }
             _ => None,
@@ -125,9 +125,9 @@ impl<'a> Records<'a> {
     }
 }
 
-fn journal_of(archive: &Archive, path: &Path) -> Result<Vec<Record>, LaterError> {
+fn journal_of(archive: &Archive, path: &Path) -> Result<Vec<Record>, PostVerifyError> {
     read_journal(path, archive.plan().run_id)
-        .map_err(|error| LaterError::Journal { path: path.to_path_buf(), error })
+        .map_err(|error| PostVerifyError::Journal { path: path.to_path_buf(), error })
 }
 
 /// Whether the machine has not started again since the run, as far as that is known.

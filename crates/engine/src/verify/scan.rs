@@ -3,7 +3,7 @@
 use super::checker::{AGAIN_AFTER, around};
 use super::device::{CHUNK, Contents, Data, Looks};
 use super::narrow::{Area, Narrow};
-use super::place::Place;
+use super::place::TargetPlace;
 use super::reads::{Checks, DEPTH, PIECE, Reads, ScanSource, memory};
 use super::scan_progress::ScanProgress;
 use super::verifier::Verifier;
@@ -17,7 +17,7 @@ use iosonar_backend::{Completion, Faulty, Setup, real};
 use iosonar_os::Clock;
 use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, Engine, Nanos, Plan, SECTOR, ShortPolicy, SimModel};
-use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
+use iosonar_verify::{BadContent, Flight, Reader, Sectors, mix};
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -150,7 +150,7 @@ impl<'a> Scan<'a> {
         Scan { verifier, target, reads, checks, progress, size, block: block.max(1) }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> TargetPlace {
         self.checks.place()
     }
 
@@ -194,7 +194,7 @@ impl<'a> Scan<'a> {
     /// The parts of a range that this target has to read: those that it covers, and no target before it. The last target tries to
     /// read the parts beyond all targets.
     fn own(&self, range: Sectors, scanned: &[Sectors]) -> Vec<Sectors> {
-        let Place { device, base } = self.place();
+        let TargetPlace { device, base } = self.place();
         let mut later = self.verifier.places[usize::from(self.target) + 1..].iter();
         let end = if later.any(|place| place.device == device) { base + self.size } else { u64::MAX };
         let (start, end) = (range.start.max(base), range.end().min(end));
@@ -319,7 +319,7 @@ impl<'a> Scan<'a> {
     fn unreadable_area(&self, numbers: &[usize]) -> usize {
         let device = self.verifier.device(self.place());
         let of = |number: &usize| &device.observations[*number];
-        let is_unreadable = |number: &usize| matches!(of(number).found, Found::Unreadable(_));
+        let is_unreadable = |number: &usize| matches!(of(number).found, BadContent::Unreadable(_));
         let follows = |pair: &&[usize]| {
             let [last, next] = [of(&pair[0]), of(&pair[1])];
             is_unreadable(&pair[1]) && (last.end() == next.start || last.reader == next.reader)

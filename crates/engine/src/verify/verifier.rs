@@ -1,7 +1,7 @@
 //! The verification of a run: the expected state of each device, where targets lie on it, and the rules.
 
 use super::device::{Device, Looks};
-use super::place::{Place, places_of};
+use super::place::{TargetPlace, places_of};
 use super::records::AfterCrash;
 use iosonar_archive::WriteId;
 use iosonar_evidence::target::{BlockDevice, Role};
@@ -28,7 +28,7 @@ pub(crate) struct Verifier {
     pub(crate) seed: u64,
     pub(crate) devices: Vec<Mutex<Device>>,
     /// Places, by number of the target.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<TargetPlace>,
     /// Unit of the writes of its jobs, by numbers of phase and target.
     write_units: Vec<Vec<Atomic>>,
     stops_at_fault: bool,
@@ -82,7 +82,7 @@ impl Verifier {
 
     /// The expected state of a place's device. A loop that panicked has left it consistent: each call changes all or nothing that
     /// matters to others.
-    pub(crate) fn device(&self, place: Place) -> MutexGuard<'_, Device> {
+    pub(crate) fn device(&self, place: TargetPlace) -> MutexGuard<'_, Device> {
         self.devices[place.device].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -120,7 +120,7 @@ impl Verifier {
     }
 
     /// Appearance of written sectors of the target at `place`.
-    pub(crate) fn looks(&self, place: Place) -> Looks<'_> {
+    pub(crate) fn looks(&self, place: TargetPlace) -> Looks<'_> {
         let Verifier { run_id, fill, poison, after_crash, .. } = *self;
         Looks { run_id, fill, poison, after_crash, base: place.base, places: &self.places }
     }

@@ -30,14 +30,14 @@ pub struct Contents {
     /// Result for the device itself.
     pub whole: Look,
     /// Its partitions.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartitionLook>,
     /// Partitions beyond those of `parts`.
     pub more_parts: usize,
 }
 
 /// One partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct PartitionLook {
     /// The kernel's name.
     pub name: String,
     /// Result for the partition.
@@ -97,7 +97,7 @@ pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Co
         Some(name) => Look::CouldNot(format!("{name} is suspended, so nothing can be read or written")),
         None => search(path, deadline),
     };
-    let part = |name: String| Part { look: look(root.path(dev_path(&name))), name };
+    let part = |name: String| PartitionLook { look: look(root.path(dev_path(&name))), name };
     Contents {
         size: facts.size,
         model: device.model.known().cloned(),

@@ -6,7 +6,7 @@ use crate::identify;
 use std::collections::HashMap;
 
 /// A directory with a ledger and a target of 1 MiB.
-struct Place {
+struct LedgerFixture {
     dir: tempfile::TempDir,
     ledger: Ledger,
 }
@@ -17,12 +17,12 @@ fn range(start: u64, end: u64) -> WrittenRange {
     WrittenRange { start, end }
 }
 
-impl Place {
-    fn new() -> Place {
+impl LedgerFixture {
+    fn new() -> LedgerFixture {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("f"), vec![7; MIB as usize]).unwrap();
         let ledger = Ledger::At(dir.path().join("state/iosonar/targets.jsonl"));
-        Place { dir, ledger }
+        LedgerFixture { dir, ledger }
     }
 
     fn path(&self) -> &Path {
@@ -64,7 +64,7 @@ impl Place {
 
 #[test]
 fn ledger_keeps_runs_until_range_is_refilled() {
-    let place = Place::new();
+    let place = LedgerFixture::new();
     assert_eq!(place.ranges(), []);
     place.write(range(0, MIB), true);
     assert_eq!(place.ranges(), [], "a fill is no run");
@@ -79,7 +79,7 @@ fn ledger_keeps_runs_until_range_is_refilled() {
 
 #[test]
 fn recreated_file_has_no_history() {
-    let place = Place::new();
+    let place = LedgerFixture::new();
     place.write(range(0, 4096), false);
     let file = place.dir.path().join("f");
     fs::remove_file(&file).unwrap();
@@ -89,9 +89,9 @@ fn recreated_file_has_no_history() {
 
 #[test]
 fn reports_later_changes_and_existing_result() {
-    let place = Place::new();
+    let place = LedgerFixture::new();
     place.write(range(0, 4096), false);
-    let run = |place: &Place| place.former().known().unwrap()[0].clone();
+    let run = |place: &LedgerFixture| place.former().known().unwrap()[0].clone();
     assert_eq!((run(&place).result, run(&place).changed_since), (None, false));
     let result = place.dir.path().join("result");
     fs::create_dir(&result).unwrap();
@@ -103,7 +103,7 @@ fn reports_later_changes_and_existing_result() {
 
 #[test]
 fn drops_oldest_entries() {
-    let place = Place::new();
+    let place = LedgerFixture::new();
     for number in 0..(MOST_ENTRIES + SLACK + 2) as u64 {
         place.write(range(number, number + 1), false);
     }
@@ -117,7 +117,7 @@ fn drops_oldest_entries() {
 
 #[test]
 fn never_drops_foreign_lines() {
-    let place = Place::new();
+    let place = LedgerFixture::new();
     place.write(range(0, 4096), false);
     let entry = fs::read_to_string(place.path()).unwrap();
     let foreign: Vec<String> = (0..600).map(|number| format!("{{\"n\":{number}}}\n")).collect();
@@ -132,7 +132,7 @@ fn never_drops_foreign_lines() {
 
 #[test]
 fn concurrent_writers_lose_no_entry() {
-    let place = Place::new();
+    let place = LedgerFixture::new();
     std::thread::scope(|scope| {
         for writer in 0..8_u64 {
             let place = &place;
@@ -156,7 +156,7 @@ fn concurrent_writers_lose_no_entry() {
 
 #[test]
 fn damaged_ledger_is_unknown_but_truncated_line_is_skipped() {
-    let place = Place::new();
+    let place = LedgerFixture::new();
     place.write(range(0, 4096), true);
     let mut text = fs::read_to_string(place.path()).unwrap();
     text += "{\"target\":{\"fi";
@@ -170,7 +170,7 @@ fn damaged_ledger_is_unknown_but_truncated_line_is_skipped() {
 
 #[test]
 fn never_writes_to_non_ledger_files() {
-    let place = Place::new();
+    let place = LedgerFixture::new();
     let other = place.dir.path().join("notes");
     fs::write(&other, "notes\n").unwrap();
     let lines = place.dir.path().join("lines");

@@ -1,7 +1,9 @@
 //! Records of an archive as the requests of a trace.
 
-use iosonar_archive::{Archive, ArchiveError, Fields, LogEnd, Marks, Outcome, Part, Record, RecordFile};
-use iosonar_trace::{Bad, Entry, Flags, Next, Pairing, Place, Requests, TraceError, Traced};
+use iosonar_archive::{
+    Archive, ArchiveError, ColumnBatch, Fields, LogEnd, Marks, Outcome, Record, RecordFile,
+};
+use iosonar_trace::{Bad, Entry, Flags, Next, Pairing, Requests, TraceError, TracePosition, Traced};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -13,7 +15,7 @@ const AHEAD: usize = 16;
 /// Records as received from the reading thread.
 enum Batch {
     /// Columns become records only where they are used: sending records to another CPU costs more than building them.
-    Part(Box<Part>),
+    Columns(Box<ColumnBatch>),
     Records(Vec<Record>),
     /// Facts about the log, after the last records.
     End(LogEnd),
@@ -23,16 +25,16 @@ impl Batch {
     /// Records ready for use.
     fn shown(&self) -> &[Record] {
         match self {
-            Batch::Part(part) => part.shown(),
+            Batch::Columns(part) => part.shown(),
             Batch::Records(records) => records,
             Batch::End(_) => &[],
         }
     }
 
     /// Advances to the next records; returns whether there are any.
-    fn go_on(&mut self) -> bool {
+    fn advance(&mut self) -> bool {
         match self {
-            Batch::Part(part) => part.next_some().is_some(),
+            Batch::Columns(part) => part.next_some().is_some(),
             Batch::Records(records) => {
                 records.clear();
                 false
@@ -103,7 +105,7 @@ impl RecordedRequests {
 
 fn read_file(file: &RecordFile, to: &Batches) -> Result<(), ArchiveError> {
     for part in 0..file.parts() {
-        if to.send(Ok(Batch::Part(Box::new(file.part(part, Fields::ALL)?)))).is_err() {
+        if to.send(Ok(Batch::Columns(Box::new(file.part(part, Fields::ALL)?)))).is_err() {
             // The receiver is gone.
             break;
         }
@@ -139,11 +141,11 @@ impl Requests for RecordedRequests {
                 continue;
             }
             self.used = 0;
-            let at = Place::Line(self.read);
+            let at = TracePosition::Line(self.read);
             if let Some(why) = self.damage.pop() {
                 return Ok(Some(Entry::Bad(Bad { at, why, text: None })));
             }
-            if !self.batch.go_on() {
+            if !self.batch.advance() {
                 let Ok(batch) = self.batches.recv() else { return Ok(None) };
                 self.batch = batch.map_err(|error| TraceError::Broken { at, why: error.to_string() })?;
                 if let Batch::End(end) = &self.batch {

@@ -172,7 +172,7 @@ mod tests {
     fn faster_rereads_alone_are_only_a_caution() {
         let lab = virtual_disk().latency_ns(45_000).reads(4_000, 4096);
         let seen = lab.detection(&DETECTOR).unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Caution, false));
+        assert_eq!((seen.level, seen.is_proof), (Level::Caution, false));
         let expected = "Blocks read a second time come 41 x faster at p90 (4150 -> 102 us): a cache below Linux answers.";
         assert_eq!(seen.text, expected);
         let of = |claim| lab.claiming(claim).detection(&DETECTOR).unwrap().level;
@@ -193,7 +193,7 @@ mod tests {
         let fast = cached(Lab::new().on_disk("vda")).latency_ns(50_000);
         let lab = fast.clone().within(1 << 30).reads(4_000, 4096);
         let seen = lab.detection(&DETECTOR).unwrap();
-        assert!(seen.level == Level::Fail && !seen.definitional, "{seen:?}");
+        assert!(seen.level == Level::Fail && !seen.is_proof, "{seen:?}");
         assert!(seen.text.contains("the reads of the run took at most 50 us"), "{}", seen.text);
         assert_eq!(lab.claiming(Claim::Replay).detection(&DETECTOR).unwrap().level, Level::Caution);
         assert_ne!(lab.judgement().verdict, Verdict::Fake);

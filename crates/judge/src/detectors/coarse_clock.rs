@@ -21,7 +21,7 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "readings of the clock, measured before the run";
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let cost = case.summary.health.means.as_ref()?.clock_cost_ns;
+    let cost = case.summary.health.setup.as_ref()?.clock_cost_ns;
     let median = case.summary.latency.all?.p50_ns as f64;
     if !case.is_real() || cost <= 0.0 || median <= 0.0 {
         return None;

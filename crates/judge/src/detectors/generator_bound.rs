@@ -41,7 +41,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
             let text = format!(
                 "The busiest issuing thread (engine {}) used a CPU for {} of its time: the rate is the most that one such thread can do here, \
                  and says little of the target.",
-                case.run.means.engine,
+                case.run.setup.engine,
                 percent(share)
             );
             Finding::at(level, text, SOURCE).remedy(
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn reports_cpu_bound_thread() {
         let seen = lab().thread_cpu_share(0.97).detection(&DETECTOR).unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Fail, false));
+        assert_eq!((seen.level, seen.is_proof), (Level::Fail, false));
         assert!(seen.text.contains("(engine uring) used a CPU for 97 % of its time"), "{}", seen.text);
         assert_eq!(lab().thread_cpu_share(0.85).detection(&DETECTOR).unwrap().level, Level::Caution);
         let cached = lab().thread_cpu_share(0.97).claiming(iosonar_plan::Claim::Filesystem);

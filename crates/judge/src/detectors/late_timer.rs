@@ -73,7 +73,7 @@ fn issued_late(summary: &Summary) -> Option<Caution> {
         return None;
     }
     let which = if error.p99_ns.is_some() { "1 % of them" } else { "the latest" };
-    let remedy = if summary.health.means.is_some() {
+    let remedy = if summary.health.setup.is_some() {
         " The generator was busy or had no CPU: leave it CPUs of its own, or spread the load over fewer targets."
     } else {
         ""
@@ -89,7 +89,7 @@ fn issued_late(summary: &Summary) -> Option<Caution> {
 
 /// The issue delay of the generator; all delay if the result does not record why requests waited.
 fn lateness(summary: &Summary) -> Option<(TimeStats, &'static str)> {
-    match (&summary.health.means, summary.run.has_timetable) {
+    match (&summary.health.setup, summary.run.has_timetable) {
         (_, false) => None,
         (Some(_), true) => {
             summary.health.issue_error.map(|s| (s, "Requests that nothing held were issued late"))

@@ -52,7 +52,7 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
             SOURCE,
         )
         .remedy("Choose another target, or say what is measured with --claim cache.")
-        .definitional(),
+        .proof(),
     })
 }
 
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn classifies_zram_and_tmpfs_as_memory() {
         let zram = Lab::new().reads(1_000, 4096).on_device("zram3", "zram").detection(&DETECTOR).unwrap();
-        assert_eq!((zram.level, zram.definitional), (Level::Fail, true));
+        assert_eq!((zram.level, zram.is_proof), (Level::Fail, true));
         assert!(zram.text.contains("zram3 (zram)"), "{}", zram.text);
         let tmpfs = Lab::new().reads(1_000, 4096).on_file_system("tmpfs", "");
         assert_eq!(tmpfs.detection(&DETECTOR).unwrap().level, Level::Fail);

@@ -92,7 +92,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
             SOURCE,
         )
         .remedy(REMEDY)
-        .definitional()
+        .proof()
     } else {
         Finding::info(
             format!("A control group limits this device to {what}; the result is not near it."),

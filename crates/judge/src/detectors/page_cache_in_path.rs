@@ -47,23 +47,23 @@ fn is_asked(planned: &PlannedRun<'_>) -> bool {
     planned.is_direct() && !planned.before.targets.is_empty()
 }
 
-fn found(planned: &PlannedRun<'_>) -> impl Iterator<Item = Found> {
+fn found(planned: &PlannedRun<'_>) -> impl Iterator<Item = Assessment> {
     let has_writes = planned.has_writes();
     let all = planned.before.targets.iter().flat_map(parts);
     all.filter_map(move |part| of_part(part, has_writes))
 }
 
-fn seen(found: impl Iterator<Item = Found>) -> Finding {
+fn seen(found: impl Iterator<Item = Assessment>) -> Finding {
     let Some((level, what, remedy)) = found.max_by_key(|(level, ..)| *level) else {
         return Finding::ok("Direct I/O is direct down to the device, as far as the kernel tells.", SOURCE);
     };
     let seen = Finding::at(level, format!("Direct I/O was asked for, but {what}."), SOURCE).remedy(remedy);
-    if level == Level::Fail { seen.definitional() } else { seen }
+    if level == Level::Fail { seen.proof() } else { seen }
 }
 
-type Found = (Level, String, &'static str);
+type Assessment = (Level, String, &'static str);
 
-fn of_part(part: Part<'_>, has_writes: bool) -> Option<Found> {
+fn of_part(part: Part<'_>, has_writes: bool) -> Option<Assessment> {
     match part {
         Part::File(file) => of_file(file, has_writes),
         Part::Device(device) => of_device(device),
@@ -71,7 +71,7 @@ fn of_part(part: Part<'_>, has_writes: bool) -> Option<Found> {
     }
 }
 
-fn of_file(file: &RegularFile, has_writes: bool) -> Option<Found> {
+fn of_file(file: &RegularFile, has_writes: bool) -> Option<Assessment> {
     let file_system = file.file_system.known();
     let name = shown(&file.path);
     if file.direct_io == DirectIo::Unsupported {
@@ -90,7 +90,7 @@ fn of_file(file: &RegularFile, has_writes: bool) -> Option<Found> {
 const BTRFS_SECTOR: u64 = 4096;
 
 /// btrfs serves direct I/O on partial sectors through the page cache, without an error.
-fn of_cut_sectors(case: &Case<'_>) -> Option<Found> {
+fn of_cut_sectors(case: &Case<'_>) -> Option<Assessment> {
     // The requests of all targets are counted together, so each has to be a file in btrfs.
     let is_in_btrfs = |target: &TargetFacts| match &target.kind {
         TargetKind::RegularFile(file) => file.file_system.known().is_some_and(|found| found.kind == "btrfs"),
@@ -119,7 +119,7 @@ fn is_plain(file_system: &FileSystem) -> bool {
     options.any(|option| option == "nodatasum" || option == "nodatacow")
 }
 
-fn of_device(device: &BlockDevice) -> Option<Found> {
+fn of_device(device: &BlockDevice) -> Option<Assessment> {
     let Role::Loop { direct_io: Fact::Known(false), backing_file, .. } = &device.role else { return None };
     let what =
         format!("the loop device {} goes to {} through the page cache", device.name, shown(&backing_file));
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn reports_buffered_loop_device_and_emulated_direct_io() {
         let seen = Lab::new().reads(1_000, 4096).on_loop(false).detection(&DETECTOR).unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Caution, false));
+        assert_eq!((seen.level, seen.is_proof), (Level::Caution, false));
         assert!(
             seen.text.contains("the loop device loop0 goes to /image through the page cache"),
             "{}",
@@ -146,7 +146,7 @@ mod tests {
             .pretended()
             .detection(&DETECTOR)
             .unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
+        assert_eq!((seen.level, seen.is_proof), (Level::Fail, true));
         let btrfs = Lab::new().on_file_system("btrfs", "vda");
         assert_eq!(btrfs.clone().writes(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Caution);
         assert_eq!(btrfs.clone().reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);

@@ -84,7 +84,7 @@ fn of_engine(case: &Case<'_>, own: f64, depth: u64) -> Option<Finding> {
     let text = format!(
         "{depth} requests at once were asked for, the engine ({}) had {own:.2} in flight: submitting them blocks, as that of writes that \
          make a file longer does, or they end as fast as they are submitted.",
-        case.run.means.engine
+        case.run.setup.engine
     );
     let seen = Finding::at(level, text, OWN_SOURCE).remedy(
         "Write the file before it is overwritten ('iosonar fill'), use direct I/O, --engine uring, or more jobs (--numjobs).",

@@ -39,7 +39,7 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
         format!("{} of the {} that are read are in the page cache already.", percent(share), size(all));
     let seen =
         Finding::at(CACHED_AT_START.level(share), text, FORESEEN).remedy(REMEDY).with("cached_share", share);
-    let seen = if share > ALL_CACHED { seen.definitional() } else { seen };
+    let seen = if share > ALL_CACHED { seen.proof() } else { seen };
     (share > 0.0).then_some(seen)
 }
 
@@ -83,7 +83,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let seen = known.fold(seen, |seen, (name, bytes)| seen.with(name, bytes));
     let is_on_device =
         reads.bottom_share().is_some_and(|share| NOT_FROM_DEVICE.level(1.0 - share) == Level::Fail);
-    Some(if is_on_device { seen.definitional() } else { seen })
+    Some(if is_on_device { seen.proof() } else { seen })
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
         let lab =
             Lab::new().reads(1_000, 65_536).on_disk("vda").process_read(0).device_read("vda", 5_000_000);
         let seen = lab.detection(&DETECTOR).unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
+        assert_eq!((seen.level, seen.is_proof), (Level::Fail, true));
         assert!(
             seen.text.starts_with("Only 0 % of the bytes read (62.5 MiB) came from vda"),
             "{}",
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn predicts_reads_of_cached_data() {
         let lab = |cached| Lab::new().reads(1_000, 4096).on_disk("vda").cached(cached, 1 << 30);
-        let found = |cached| lab(cached).predicted().pop().map(|one| (one.id, one.level, one.definitional));
+        let found = |cached| lab(cached).predicted().pop().map(|one| (one.id, one.level, one.is_proof));
         assert_eq!(found(1 << 30), Some((DETECTOR.id, Level::Fail, true)));
         assert_eq!(found(1 << 26), Some((DETECTOR.id, Level::Caution, false)));
         assert_eq!((found(1 << 20), found(0)), (None, None));

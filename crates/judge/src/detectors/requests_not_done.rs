@@ -44,7 +44,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     .with("failed", counts.failed as f64)
     .with("dropped", counts.dropped as f64)
     .effect(1.0 / (1.0 - failed - dropped).max(1e-3));
-    Some(if failed + dropped > NOT_DONE { seen.definitional() } else { seen })
+    Some(if failed + dropped > NOT_DONE { seen.proof() } else { seen })
 }
 
 fn says(summary: &Summary, _: &Plan) -> Vec<Caution> {
@@ -80,13 +80,13 @@ mod tests {
     #[test]
     fn reports_failed_requests() {
         let seen = Lab::new().reads(1_000, 4096).failed(300).detection(&DETECTOR).unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
+        assert_eq!((seen.level, seen.is_proof), (Level::Fail, true));
         assert!(seen.text.contains("300 failed, 0 dropped"), "{}", seen.text);
         let failed = Lab::new().reads(1_000, 4096).failed(300).said(&DETECTOR);
         assert_eq!(failed.len(), 1, "{failed:?}");
         assert!(failed[0].text.starts_with("300 of 1 000 requests failed (300 EIO)"), "{failed:?}");
         let one = Lab::new().reads(10_000, 4096).failed(1).detection(&DETECTOR).unwrap();
-        assert_eq!((one.level, one.definitional), (Level::Caution, false));
+        assert_eq!((one.level, one.is_proof), (Level::Caution, false));
     }
 
     #[test]

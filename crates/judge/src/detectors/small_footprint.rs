@@ -44,10 +44,10 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     Some(seen.with("touched_bytes", touched).with("revisited_share", revisited))
 }
 
-type Found = (Level, String, &'static str);
+type Assessment = (Level, String, &'static str);
 
 /// Page cache reads of a range that fits into memory.
-fn fits_in_memory(case: &Case<'_>, touched: f64) -> Option<Found> {
+fn fits_in_memory(case: &Case<'_>, touched: f64) -> Option<Assessment> {
     let memory = *case.before.memory.total.known()? as f64;
     let reads = case.reads();
     let answered = 1.0 - reads.share()?;
@@ -68,7 +68,7 @@ fn fits_in_memory(case: &Case<'_>, touched: f64) -> Option<Found> {
 }
 
 /// Direct requests with a footprint that fits into the memory of any drive or array.
-fn fits_in_any_cache(case: &Case<'_>, touched: f64, revisited: f64) -> Option<Found> {
+fn fits_in_any_cache(case: &Case<'_>, touched: f64, revisited: f64) -> Option<Assessment> {
     let is_of_device = matches!(case.claim(), Claim::Device | Claim::Replay);
     (is_of_device && touched < SMALLEST_CACHE && revisited > REVISITED).then(|| {
         let text = format!(
@@ -81,7 +81,7 @@ fn fits_in_any_cache(case: &Case<'_>, touched: f64, revisited: f64) -> Option<Fo
 }
 
 /// Requests that stay in a small part of a device.
-fn is_narrow(case: &Case<'_>) -> Option<Found> {
+fn is_narrow(case: &Case<'_>) -> Option<Assessment> {
     let devices = case.before.targets.iter().enumerate().filter_map(|(number, target)| match &target.kind {
         TargetKind::BlockDevice(device) => Some((device, case.tally.places().reach_of(number)?)),
         _ => None,

@@ -22,7 +22,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "events of the recording, and how they were paired";
 
-type Found = (Level, String, &'static str);
+type Assessment = (Level, String, &'static str);
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
     let recorded = case.run.recorded?;
@@ -41,13 +41,13 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     Some(numbers.into_iter().fold(seen, |seen, (name, value)| seen.with(name, value as f64)))
 }
 
-fn damaged(recorded: &Recorded) -> Option<Found> {
+fn damaged(recorded: &Recorded) -> Option<Assessment> {
     let text = format!("{} places of the events cannot be read.", recorded.damaged);
     let remedy = "Record again; look at the disk that holds the recording.";
     (recorded.damaged > 0).then_some((Level::Caution, text, remedy))
 }
 
-fn lost(recorded: &Recorded) -> Option<Found> {
+fn lost(recorded: &Recorded) -> Option<Assessment> {
     let share = recorded.lost as f64 / (recorded.events + recorded.lost).max(1) as f64;
     let (level, text) = match recorded.lost_at_most {
         false => {
@@ -67,7 +67,7 @@ fn lost(recorded: &Recorded) -> Option<Found> {
     (recorded.removed > 0).then_some((Level::Info, text, "Record with a larger --max-size."))
 }
 
-fn unpaired(recorded: &Recorded) -> Option<Found> {
+fn unpaired(recorded: &Recorded) -> Option<Assessment> {
     let share = |count: u64| count as f64 / recorded.requests.max(1) as f64;
     let (open, ambiguous) = (share(recorded.no_end + recorded.no_begin), share(recorded.ambiguous));
     // Requests in flight at the start and at the end of a recording count: their number is not kept.
@@ -84,7 +84,7 @@ fn unpaired(recorded: &Recorded) -> Option<Found> {
     (level > Level::Ok).then_some((level, text, "Replay it for its demand; do not quote its latencies."))
 }
 
-fn idle(case: &Case<'_>, recorded: &Recorded) -> Option<Found> {
+fn idle(case: &Case<'_>, recorded: &Recorded) -> Option<Assessment> {
     let recorded_ns = Some(recorded.duration_ns).filter(|ns| *ns > 0);
     let seconds = recorded_ns.or(case.summary.span.duration_ns()).map_or(0.0, |ns| ns as f64 / 1e9);
     let is_idle = recorded.requests == 0

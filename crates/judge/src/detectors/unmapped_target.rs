@@ -76,7 +76,7 @@ fn seen(unmapped: f64, all: f64, is_mapped: bool) -> Finding {
         .with("unmapped_bytes", unmapped)
         .with("range_bytes", all);
     let is_all = share > 0.99 && level == Level::Fail;
-    if is_all { seen.definitional() } else { seen }
+    if is_all { seen.proof() } else { seen }
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
     fn reports_reads_of_holes() {
         let lab = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 30, 1 << 30);
         let seen = lab.process_read(0).device_read("vda", 0).detection(&DETECTOR).unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
+        assert_eq!((seen.level, seen.is_proof), (Level::Fail, true));
         assert!(seen.text.starts_with("100 % of the 1.0 GiB that are read held no data"), "{}", seen.text);
         let some = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 24, 1 << 30);
         assert_eq!(some.detection(&DETECTOR).unwrap().level, Level::Caution);

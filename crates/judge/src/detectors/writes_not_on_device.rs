@@ -54,7 +54,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         .remedy("Write with direct I/O, or flush inside the measured time."),
     };
     let is_proof = NOT_ON_DEVICE.level(1.0 - share) == Level::Fail;
-    let seen = if is_proof { seen.definitional() } else { seen };
+    let seen = if is_proof { seen.proof() } else { seen };
     Some(
         writes
             .with_servers(seen)
@@ -73,7 +73,7 @@ mod tests {
     fn reports_writes_still_in_memory() {
         let lab = Lab::new().writes(1_000, 65_536).on_disk("vda").device_written("vda", 0);
         let seen = lab.detection(&DETECTOR).unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
+        assert_eq!((seen.level, seen.is_proof), (Level::Fail, true));
         assert!(
             seen.text.starts_with("100 % of the bytes written (62.5 MiB) had not reached vda"),
             "{}",

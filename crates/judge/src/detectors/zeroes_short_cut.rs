@@ -104,7 +104,7 @@ mod tests {
     fn reports_zeros_faster_than_data() {
         let lab = lab(SPARSE.0, SPARSE.1);
         let seen = lab.clone().reads(1_000, 4096).detection(&DETECTOR).unwrap();
-        assert_eq!((seen.level, seen.definitional), (Level::Fail, false));
+        assert_eq!((seen.level, seen.is_proof), (Level::Fail, false));
         let expected =
             "Blocks of zeros take 43 us, blocks with data 99 us (2.3 x): zeros are answered without reading.";
         assert_eq!(seen.text, expected);

@@ -46,7 +46,7 @@ pub fn touched(
 
 /// New place of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct NewPlace {
     /// Former start.
     from: u64,
     /// New start, in bytes.
@@ -55,7 +55,7 @@ pub struct Place {
     pub end: u64,
 }
 
-impl Place {
+impl NewPlace {
     fn moved(self, r: TimedRequest) -> TimedRequest {
         if !r.op.has_place() {
             return r;
@@ -67,11 +67,11 @@ impl Place {
 
 /// A place for each, the first at 0, no two overlapping. `None` where they do not fit into 63 bits of bytes, which is more than a
 /// device can have.
-pub fn side_by_side(loads: &[Touched]) -> Option<Vec<Place>> {
+pub fn side_by_side(loads: &[Touched]) -> Option<Vec<NewPlace>> {
     let mut begin = 0u64;
     let place = |load: &Touched| {
         let end = begin.checked_add(load.end.saturating_sub(load.begin)).filter(|end| *end < 1 << 63)?;
-        let place = Place { from: load.begin, begin, end };
+        let place = NewPlace { from: load.begin, begin, end };
         begin = end.next_multiple_of(ALIGN);
         Some(place)
     };
@@ -80,7 +80,7 @@ pub fn side_by_side(loads: &[Touched]) -> Option<Vec<Place>> {
 
 /// All loads at their places, by time; of equal times that of the earlier load comes first. Each has to come by time. An
 /// error names its load, and is the last item.
-pub fn merged<I>(loads: Vec<(I, Place)>) -> impl Iterator<Item = Result<TimedRequest, (usize, LoadError)>>
+pub fn merged<I>(loads: Vec<(I, NewPlace)>) -> impl Iterator<Item = Result<TimedRequest, (usize, LoadError)>>
 where
     I: Iterator<Item = Result<TimedRequest, LoadError>>,
 {
@@ -97,7 +97,7 @@ enum State {
 }
 
 struct Merge<I> {
-    loads: Vec<(I, Place)>,
+    loads: Vec<(I, NewPlace)>,
     /// The next request of each load.
     heads: Vec<Option<TimedRequest>>,
     heap: BinaryHeap<Reverse<(iosonar_plan::Nanos, usize)>>,
@@ -144,7 +144,7 @@ mod tests {
         load.iter().map(|r| Ok(*r)).collect::<Vec<Item>>().into_iter()
     }
 
-    fn places(loads: &[Vec<TimedRequest>]) -> Vec<Place> {
+    fn places(loads: &[Vec<TimedRequest>]) -> Vec<NewPlace> {
         let touched: Vec<Touched> = loads.iter().map(|l| touched(items(l)).unwrap().unwrap()).collect();
         side_by_side(&touched).unwrap()
     }
@@ -173,7 +173,7 @@ mod tests {
     fn error_names_its_load_and_ends_iteration() {
         let bad = || Err(LoadError::Open("gone".into()));
         let good = [read_at(1, 5, 0), read_at(2, 6, 0)];
-        let place = Place { from: 0, begin: 0, end: 1 };
+        let place = NewPlace { from: 0, begin: 0, end: 1 };
         let loads = vec![(items(&good), place), (vec![Ok(read_at(1, 1, 0)), bad()].into_iter(), place)];
         let told: Vec<_> = merged(loads).collect();
         assert!(matches!(&told[..], [Err((1, _))]));

@@ -10,7 +10,7 @@ use std::path::Path;
 type Answer = Result<TimedRequest, LoadError>;
 
 /// One of the two loads, with its next request.
-struct Part {
+struct MergedSide {
     requests: Requests,
     head: Option<Answer>,
     last: Nanos,
@@ -18,9 +18,9 @@ struct Part {
     remedy: String,
 }
 
-impl Part {
-    fn new(requests: Requests, remedy: String) -> Part {
-        Part { requests, head: None, last: Nanos(0), remedy }
+impl MergedSide {
+    fn new(requests: Requests, remedy: String) -> MergedSide {
+        MergedSide { requests, head: None, last: Nanos(0), remedy }
     }
 
     /// Fetches the next request, if there is one: changed by `change`, and in order.
@@ -48,8 +48,8 @@ impl Part {
 
 /// A load merged with another one.
 pub(super) struct Merge {
-    load: Part,
-    other: Part,
+    load: MergedSide,
+    other: MergedSide,
     /// Delay and offset of the other's requests.
     by: (Nanos, u64),
     filter: Filter,
@@ -67,8 +67,8 @@ impl Merge {
     ) -> Merge {
         let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
         let remedy = format!("make a sorted one, iosonar load filter sort '{file}' -o 'sorted-{name}'");
-        let load = Part::new(load, String::from("put a step 'sort' before the merge"));
-        Merge { load, other: Part::new(other, remedy), by, filter, texts }
+        let load = MergedSide::new(load, String::from("put a step 'sort' before the merge"));
+        Merge { load, other: MergedSide::new(other, remedy), by, filter, texts }
     }
 }
 

@@ -21,11 +21,11 @@ fn pattern(order: Order, pace: Pace, read_percent: u8) -> Generator {
     }
 }
 
-fn items(p: &Generator, seed: u64) -> Vec<Item> {
+fn items(p: &Generator, seed: u64) -> Vec<SourceRequest> {
     part(p, seed, 0, 1)
 }
 
-fn part(p: &Generator, seed: u64, job: u32, jobs: u32) -> Vec<Item> {
+fn part(p: &Generator, seed: u64, job: u32, jobs: u32) -> Vec<SourceRequest> {
     let mut source = Generated::new(p, &Setting::alone(MIB, seed), None).unwrap().part(job, jobs);
     std::iter::from_fn(|| source.next(Nanos(5)).unwrap()).collect()
 }
@@ -195,7 +195,8 @@ fn discards_and_write_zeroes_have_their_shares_of_writes() {
     (p.discard_percent, p.zeroes_percent) = (Decimal::whole(30), Decimal::whole(15));
     let all = items(&p, 3);
     // Reads, places and sizes are those of the plain mix.
-    let is_read = |items: &[Item]| items.iter().map(|i| (i.op == Op::Read, i.extent)).collect::<Vec<_>>();
+    let is_read =
+        |items: &[SourceRequest]| items.iter().map(|i| (i.op == Op::Read, i.extent)).collect::<Vec<_>>();
     assert_eq!(is_read(&all), is_read(&plain));
     let count = |op| all.iter().filter(|i| i.op == op).count() as u64;
     let counts = [Op::Write, Op::Discard, Op::WriteZeroes].map(count);
@@ -347,7 +348,7 @@ fn sizes_follow_shares_independently_of_addresses() {
         chi_square_is_plausible(&reads, &[18_000.0, 9_000.0, 3_000.0]);
         let writes = [4096, 8192, 12_288, 16_384].map(|size| count(Op::Write, size));
         chi_square_is_plausible(&writes, &[7_500.0; 4]);
-        let number = |f: fn(&Item) -> u64| all.iter().map(|i| f(i) as f64).collect::<Vec<_>>();
+        let number = |f: fn(&SourceRequest) -> u64| all.iter().map(|i| f(i) as f64).collect::<Vec<_>>();
         let related = correlation(&number(|i| i.extent.length), &number(|i| i.extent.offset));
         assert!(related.abs() < SIGMAS / 60_000f64.sqrt(), "{related}");
     }
@@ -472,8 +473,8 @@ fn arrivals_are_poisson_for_any_size_mix() {
         // Requests of each size have their share in every part of the time.
         let span = due[due.len() - 1];
         let small = |half: bool| {
-            let of = |i: &&Item| (i.due.unwrap().0 as f64 > span / 2.0) == half;
-            let part: Vec<&Item> = all.iter().filter(of).collect();
+            let of = |i: &&SourceRequest| (i.due.unwrap().0 as f64 > span / 2.0) == half;
+            let part: Vec<&SourceRequest> = all.iter().filter(of).collect();
             let small = part.iter().filter(|i| i.extent.length == 512).count();
             small as f64 / part.len() as f64
         };
@@ -492,7 +493,7 @@ fn a_rising_rate_is_shared_by_jobs() {
     // After the rise, the rate is constant.
     assert!(due[2999].0 - due[2998].0 >= 199_999 && due[2999].0 - due[2998].0 <= 200_001);
     p.jobs = 3;
-    let mut together: Vec<Item> = (0..3).flat_map(|job| part(&p, 1, job, 3)).collect();
+    let mut together: Vec<SourceRequest> = (0..3).flat_map(|job| part(&p, 1, job, 3)).collect();
     together.sort_by_key(|i| i.sequence);
     assert_eq!(together, alone);
 }
@@ -504,15 +505,15 @@ fn ramp_is_marked_and_does_not_restart_the_sequence() {
         p.stop = Stop { runtime: Some(Nanos::from_secs(2)), ramp: Nanos::SECOND, ..Stop::default() };
         let with_ramp = items(&p, 1);
         p.stop = Stop { runtime: Some(Nanos::from_secs(3)), ramp: Nanos(0), ..Stop::default() };
-        let without: Vec<Item> = items(&p, 1);
+        let without: Vec<SourceRequest> = items(&p, 1);
         assert_eq!(with_ramp.len(), without.len());
         for (a, b) in with_ramp.iter().zip(&without) {
             assert_eq!(a.ramp, a.due.unwrap() < Nanos::SECOND);
-            assert_eq!(Item { ramp: false, ..*a }, *b);
+            assert_eq!(SourceRequest { ramp: false, ..*a }, *b);
         }
         // No spike: a Poisson count in each tenth of a second around the end of the ramp.
         for tenth in 5..15 {
-            let inside = |i: &&Item| i.due.unwrap().0 / 100_000_000 == tenth;
+            let inside = |i: &&SourceRequest| i.due.unwrap().0 / 100_000_000 == tenth;
             let count = with_ramp.iter().filter(inside).count() as f64;
             assert!((count - 100.0).abs() <= SIGMAS * 10.0, "{count}");
         }

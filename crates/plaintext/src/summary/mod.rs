@@ -347,7 +347,7 @@ fn throughput(out: &mut Lines, s: &Summary) {
 fn health_lines(out: &mut Lines, s: &Summary) {
     let (times, facts) = (health::times(s), health::facts(s, Charset::Ascii));
     let unit = Unit::of_durations(times.iter().map(|times| times.stats.max_ns).max().unwrap_or(0));
-    if s.health.means.is_none() {
+    if s.health.setup.is_none() {
         out.heading("Replayer: the result does not say how well it kept to the timetable");
     } else if times.is_empty() {
         out.heading("Replayer");

@@ -109,7 +109,7 @@ pub fn empty(targets: &[&str]) -> Run {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: ResolvedSetup {
+            setup: ResolvedSetup {
                 engine: "threads".into(),
                 buffer_bytes: 16 << 20,
                 spin: Nanos(100_000),
@@ -359,9 +359,9 @@ pub fn extreme() -> Run {
     run.info.push_back_stalls = run.info.recorder_stalls;
     run.info.cpu =
         CpuUse { user_ns: u64::MAX, system_ns: u64::MAX, watching_ns: u64::MAX, sampling_ns: u64::MAX };
-    run.info.means.fallback = Some(path.clone());
-    run.info.means.notices = vec![path.clone()];
-    run.info.means.clock = ClockInfo { source: path.clone(), cost_ps: u64::MAX, error: Nanos(u64::MAX) };
+    run.info.setup.fallback = Some(path.clone());
+    run.info.setup.notices = vec![path.clone()];
+    run.info.setup.clock = ClockInfo { source: path.clone(), cost_ps: u64::MAX, error: Nanos(u64::MAX) };
     run.info.targets[5].ended_early = Some(path.clone());
     let end = 300_000_000_000_000;
     for (i, r) in run.records.iter_mut().enumerate() {

@@ -233,7 +233,7 @@ const NAMES: &str =
     "select, repeat, slip, subst, spread, resize, reverse, sort, scale, shift, sample, merge, cmd";
 
 /// A file or a command: any argument that the operating system accepts.
-fn told(name: &str, text: String) -> Result<String, String> {
+fn text_of(name: &str, text: String) -> Result<String, String> {
     match () {
         () if text.is_empty() => Err(format!("{name} is empty")),
         () if text.contains('\0') => Err(format!("{name} holds a zero byte")),
@@ -242,7 +242,7 @@ fn told(name: &str, text: String) -> Result<String, String> {
 }
 
 fn merge(words: &mut Words) -> Result<Filter, String> {
-    let file = told("file", words.take("file", None)?)?;
+    let file = text_of("file", words.take("file", None)?)?;
     if file == "-" {
         return Err("- would be standard input: save the load to a file".into());
     }
@@ -285,7 +285,7 @@ fn make(name: &str, words: &mut Words) -> Result<Filter, String> {
         "shift" => Filter::Shift { by: words.take("by", None)? },
         "sample" => Filter::Sample { one_of: at_least_one("one_of", words.take("one_of", None)?)? },
         "merge" => merge(words)?,
-        "cmd" => Filter::Cmd { command: told("command", words.take("command", None)?)? },
+        "cmd" => Filter::Cmd { command: text_of("command", words.take("command", None)?)? },
         "" => return Err(format!("there is no step; there are {NAMES}")),
         other => return Err(format!("there is no step '{other}'; there are {NAMES}")),
     };

@@ -1,7 +1,7 @@
 //! How many pages of files are in the page cache.
 
 use super::pages::{NOT_TOLD, Pages};
-use crate::visited::{Success, Visited, errors_json};
+use crate::each_file::{Success, Visited, errors_json};
 use iosonar_archive::TOOL;
 use iosonar_os::page_cache::page_bytes;
 use iosonar_text::shown;

@@ -1,7 +1,7 @@
 //! Which files left the page cache.
 
 use super::pages::Pages;
-use crate::visited::{Success, Visited, errors_json};
+use crate::each_file::{Success, Visited, errors_json};
 use iosonar_archive::TOOL;
 use iosonar_os::page_cache::{CachedPages, page_bytes};
 use iosonar_text::units::grouped;

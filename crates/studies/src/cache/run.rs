@@ -5,8 +5,8 @@ use super::evicted::{Evicted, EvictedFile};
 use super::pages::{NOT_TOLD, Pages};
 use super::question::Question;
 use super::stays::why_it_stays;
+use crate::each_file::visit;
 use crate::files::open;
-use crate::visited::visit;
 use iosonar_host::Root;
 use iosonar_os::page_cache::{self, CachedPages};
 use iosonar_runner::Session;
@@ -56,7 +56,7 @@ fn evicted(path: &Path) -> Result<EvictedFile, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::visited::Success;
+    use crate::each_file::Success;
     use iosonar_runner::Silent;
     use std::sync::Arc;
 

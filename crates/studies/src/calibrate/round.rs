@@ -61,7 +61,7 @@ impl Runner<'_> {
             let mut completed = 0;
             let count = &mut |record: &Record| completed += u64::from(record.outcome == Outcome::Completed);
             let info = self.run(self.plan(engine, depth, Pace::Closed), count)?;
-            if let Some(why) = info.means.fallback {
+            if let Some(why) = info.setup.fallback {
                 return Err(Error::broke_because(why));
             }
             if completed > 0 {
@@ -86,7 +86,7 @@ impl Runner<'_> {
             late.extend(record.submitted.map(|submitted| submitted.saturating_sub(record.due).0));
         };
         let info = self.run(Plan { pacing: Pacing { spin, ..Pacing::default() }, ..plan }, look)?;
-        lateness(late, info.means.spin).ok_or_else(|| Error::broke_because("no request was issued"))
+        lateness(late, info.setup.spin).ok_or_else(|| Error::broke_because("no request was issued"))
     }
 
     fn plan(&self, engine: Engine, depth: u32, pace: Pace) -> Plan {

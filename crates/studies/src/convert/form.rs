@@ -87,18 +87,18 @@ pub struct Output {
 
 /// Where requests are written.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum Destination<'a> {
     /// An output, which is reported when it is complete.
     Output(&'a OutputName),
     /// A file of this conversion, which is removed.
     Temporary(&'a OutputName),
 }
 
-impl<'a> Place<'a> {
+impl<'a> Destination<'a> {
     /// Its name.
     pub fn name(self) -> &'a OutputName {
         match self {
-            Place::Output(name) | Place::Temporary(name) => name,
+            Destination::Output(name) | Destination::Temporary(name) => name,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Writes requests to one output, or to several.
 
-use super::form::{Output, Place};
+use super::form::{Destination, Output};
 use super::sink::Sink;
 use super::written::Written;
 use iosonar_archive::Recorded;
@@ -35,8 +35,8 @@ const MOST_OUTPUTS: usize = 1000;
 
 impl Outputs {
     /// One output at `place`, or for a split several, whose names contain their key before the extension.
-    pub fn new(how: Output, place: Place<'_>, is_split: bool) -> Result<Outputs, Error> {
-        let is_reported = matches!(place, Place::Output(_));
+    pub fn new(how: Output, place: Destination<'_>, is_split: bool) -> Result<Outputs, Error> {
+        let is_reported = matches!(place, Destination::Output(_));
         let place = place.name().clone();
         let is_standard = is_standard_output(&place.path);
         let mut outputs = Outputs { how, place, is_reported, is_split, all: Vec::new(), last: 0 };

@@ -1,7 +1,7 @@
 //! Requests of traces in another form.
 
 use super::answer::{Requests, counted_as};
-use super::form::{Output, Place, RequestForm};
+use super::form::{Destination, Output, RequestForm};
 use super::outputs::Outputs;
 use super::question::{Question, Split};
 use iosonar_inputs::traces::{RecordOrder, Trace, open};
@@ -18,7 +18,7 @@ pub fn requests(
     session: &Session,
     question: &Question,
     form: RequestForm,
-    place: Place<'_>,
+    place: Destination<'_>,
     standard_output: &mut dyn Write,
 ) -> Result<Requests, Error> {
     let order = if form.has_times() { RecordOrder::Stored } else { RecordOrder::DueTime };

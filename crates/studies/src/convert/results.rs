@@ -1,7 +1,7 @@
 //! Results as archives: texts in blkreplay's form, and dumps of XDD's time stamps.
 
 use super::answer::Imported;
-use super::form::Place;
+use super::form::Destination;
 use anyhow::Context;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{ImportError, ImportProblem, import, recording};
@@ -22,7 +22,7 @@ const TOGETHER: usize = 1024;
 ///
 /// # Errors
 /// The text is not a result, or `place` exists or cannot be written.
-pub fn of_replay(session: &Session, source: &Source, place: Place<'_>) -> Result<Imported, Error> {
+pub fn of_replay(session: &Session, source: &Source, place: Destination<'_>) -> Result<Imported, Error> {
     let name = shown(source.path()).to_string();
     // The plan is written before the records, but derived from all of them: the file is read twice.
     let imported = import(source.text()?, &name, &mut |_| Ok(())).map_err(refused)?;
@@ -44,7 +44,7 @@ pub fn of_replay(session: &Session, source: &Source, place: Place<'_>) -> Result
 ///
 /// # Errors
 /// The dump is damaged or too large, or `place` exists or cannot be written.
-pub fn of_dump(session: &Session, dump: &Path, place: Place<'_>) -> Result<Imported, Error> {
+pub fn of_dump(session: &Session, dump: &Path, place: Destination<'_>) -> Result<Imported, Error> {
     let name = shown(dump).to_string();
     let bytes = bounded::read(dump, bounded::DUMP_LIMIT).with_context(|| name.clone());
     let dump = read_dump(&bytes.map_err(Error::refused)?).with_context(|| name.clone());
@@ -70,8 +70,8 @@ fn refused(error: ImportError) -> Error {
 }
 
 /// Reports the requests of a complete output.
-fn report(session: &Session, place: Place<'_>, requests: u64) {
-    if let Place::Output(out) = place {
+fn report(session: &Session, place: Destination<'_>, requests: u64) {
+    if let Destination::Output(out) = place {
         session.observer.notice(&Notice::Made { path: &out.path, requests });
     }
 }

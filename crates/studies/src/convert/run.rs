@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::cells::cells;
 use super::detect::{Detected, Input, detect};
-use super::form::{Form, Place, RecordForm, RequestForm};
+use super::form::{Destination, Form, RecordForm, RequestForm};
 use super::question::Question;
 use super::records::{records, target};
 use super::requests::requests;
@@ -61,7 +61,7 @@ fn to_output(
         RequestForm::Parquet => question.out_or_new(|name| input.stem(name), ".parquet"),
         _ => question.out_or_standard(),
     };
-    let answer = convert(session, question, input, (form, Place::Output(&out)), standard_output)?;
+    let answer = convert(session, question, input, (form, Destination::Output(&out)), standard_output)?;
     Ok(match answer {
         Answer::Requests(requests) if question.out.is_none() && !is_standard_output(&out.path) => {
             Answer::Requests(super::Requests { made: Some(out.path), ..requests })
@@ -74,7 +74,7 @@ fn convert(
     session: &Session,
     question: &Question,
     input: &Input,
-    (form, place): (RequestForm, Place<'_>),
+    (form, place): (RequestForm, Destination<'_>),
     standard_output: &mut dyn Write,
 ) -> Result<Answer, Error> {
     let is_archive = form == RequestForm::Archive;
@@ -108,7 +108,7 @@ fn through_archive(
     let kept = OwnDir::new_in(&temp_dir(), "convert").map_err(explained);
     let kept = kept.context("cannot keep the records").map_err(Error::refused)?;
     let path = OutputName::new("--out", kept.path().join("archive"));
-    let made = (RequestForm::Archive, Place::Temporary(&path));
+    let made = (RequestForm::Archive, Destination::Temporary(&path));
     let answer = convert(session, question, input, made, &mut io::sink())?;
     if matches!(&answer, Answer::Requests(requests) if requests.written.requests == 0) {
         return Ok(answer);

@@ -39,7 +39,7 @@ pub struct Answer {
 impl Answer {
     /// Whether the figures of the planned measurement would be fake.
     pub fn is_fake(&self) -> bool {
-        self.found.iter().any(|one| one.definitional)
+        self.found.iter().any(|one| one.is_proof)
     }
 
     /// Whether the figures of the planned measurement would be read with care.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const SAMPLE_BYTES: usize = 1 << 16;
 
 /// The examined target, or a sample file created in a directory to examine its file system.
-pub(super) enum Place {
+pub(super) enum ExaminedPlace {
     Target(PathBuf),
     Directory(Sample),
 }
@@ -41,10 +41,10 @@ impl Sample {
     }
 }
 
-impl Place {
-    pub(super) fn of(path: &Path) -> Result<Place, Error> {
+impl ExaminedPlace {
+    pub(super) fn of(path: &Path) -> Result<ExaminedPlace, Error> {
         if !path.is_dir() {
-            return Ok(Place::Target(path.into()));
+            return Ok(ExaminedPlace::Target(path.into()));
         }
         let no_file = |error: std::io::Error| {
             let what = format!(
@@ -53,31 +53,31 @@ impl Place {
             );
             Error::refused(error).context(what)
         };
-        Sample::create(path).map(Place::Directory).map_err(no_file)
+        Sample::create(path).map(ExaminedPlace::Directory).map_err(no_file)
     }
 
     /// Removes the sample file when it is no longer needed.
     pub(super) fn remove_sample(&self) {
-        if let Place::Directory(sample) = self {
+        if let ExaminedPlace::Directory(sample) = self {
             sample.remove();
         }
     }
 
     pub(super) fn path(&self) -> &Path {
         match self {
-            Place::Target(path) => path,
-            Place::Directory(sample) => &sample.path,
+            ExaminedPlace::Target(path) => path,
+            ExaminedPlace::Directory(sample) => &sample.path,
         }
     }
 
     pub(super) fn is_file(&self) -> bool {
-        matches!(self, Place::Target(_))
+        matches!(self, ExaminedPlace::Target(_))
     }
 
     pub(super) fn what(&self, facts: &TargetFacts) -> String {
         let size = units::bytes(facts.size);
         match (self, &facts.kind) {
-            (Place::Directory(_), _) => "a directory".into(),
+            (ExaminedPlace::Directory(_), _) => "a directory".into(),
             (_, TargetKind::BlockDevice(_)) => format!("a block device of {size}"),
             (_, TargetKind::RegularFile(_)) => format!("a file of {size}"),
             (_, TargetKind::MemoryDevice(_)) => "a character device that keeps nothing".into(),

@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::layers::layers;
-use super::place::Place;
+use super::place::ExaminedPlace;
 use super::question::Question;
 use iosonar_analyze::{Detection, Level};
 use iosonar_evidence::TargetFacts;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// # Errors
 /// It cannot be reached, or no file can be created in a directory.
 pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
-    let place = Place::of(&question.target)?;
+    let place = ExaminedPlace::of(&question.target)?;
     let ready = prepare(session, place.path())?;
     let mut environment = ready.environment(&Root::default());
     // Holes are looked up once. Then the sample file is no longer needed.
@@ -84,7 +84,7 @@ fn verdict(found: &[Detection], others: &[OthersUse]) -> String {
         let ids: Vec<&str> = found.iter().filter(|one| is_meant(one)).map(|one| one.id.name()).collect();
         ids.join(", ")
     };
-    let proofs = names(&|one| one.definitional);
+    let proofs = names(&|one| one.is_proof);
     let mut told = names(&|one| one.level >= Level::Caution);
     if others.iter().any(OthersUse::disturbs) {
         told += if told.is_empty() { "others use its devices" } else { ", others use its devices" };

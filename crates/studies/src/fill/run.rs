@@ -36,7 +36,7 @@ pub fn plan(session: &Session, question: &Question) -> Result<Plan, Error> {
 /// answer says so.
 pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
     let (range, mut how) = examine(session, question)?;
-    let place = Place::new(question.out.as_deref())?;
+    let place = RecordsPlace::new(question.out.as_deref())?;
     let ready = prepare(session, question, &range, &mut how)?;
     let ended = session.execute(ready.with_purpose(Purpose::Fill), &place.dir())?;
     place.remove_leftovers();
@@ -160,41 +160,43 @@ fn plan_of(question: &Question, range: &Range, how: How) -> Plan {
 }
 
 /// Location of the records of the writes.
-enum Place {
+enum RecordsPlace {
     /// The directory that was named.
     Kept(PathBuf),
     /// A temporary directory, which is removed at the end.
     Scratch(Option<OwnDir>),
 }
 
-impl Place {
-    fn new(out: Option<&Path>) -> Result<Place, Error> {
+impl RecordsPlace {
+    fn new(out: Option<&Path>) -> Result<RecordsPlace, Error> {
         if let Some(out) = out {
-            return Ok(Place::Kept(out.to_path_buf()));
+            return Ok(RecordsPlace::Kept(out.to_path_buf()));
         }
         let scratch = temporary::directory("fill")?;
         abort::undo_on_abort(scratch.remover());
-        Ok(Place::Scratch(Some(scratch)))
+        Ok(RecordsPlace::Scratch(Some(scratch)))
     }
 
     /// Removes the directories of commands that were killed.
     fn remove_leftovers(&self) {
-        if let Place::Scratch(Some(scratch)) = self {
+        if let RecordsPlace::Scratch(Some(scratch)) = self {
             scratch.remove_leftovers();
         }
     }
 
     fn dir(&self) -> PathBuf {
         match self {
-            Place::Kept(dir) => dir.clone(),
-            Place::Scratch(scratch) => scratch.as_ref().map(|dir| dir.path().join("run")).unwrap_or_default(),
+            RecordsPlace::Kept(dir) => dir.clone(),
+            RecordsPlace::Scratch(scratch) => {
+                scratch.as_ref().map(|dir| dir.path().join("run")).unwrap_or_default()
+            }
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for RecordsPlace {
     fn drop(&mut self) {
-        if let Place::Scratch(scratch) = self {
+        if let RecordsPlace::Scratch(scratch) = self {
             drop(scratch.take());
             abort::nothing_to_undo();
         }

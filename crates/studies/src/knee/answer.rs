@@ -137,7 +137,7 @@ impl Answer {
 /// machine on purpose: nothing else in its verdict counts.
 fn is_of_another_place(summary: &Summary) -> bool {
     let mut proofs = summary.judgement.iter().flat_map(|judgement| &judgement.detections);
-    summary.has_verdict(Verdict::Fake) && proofs.any(|one| one.definitional && one.id != DetectorId::OwnLimit)
+    summary.has_verdict(Verdict::Fake) && proofs.any(|one| one.is_proof && one.id != DetectorId::OwnLimit)
 }
 
 /// The findings, the reason for a stop, and for targets that are too slow a `command`.

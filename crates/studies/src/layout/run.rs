@@ -93,7 +93,7 @@ fn keep(question: &Question, creation: &CreationAnswer, maps: &[Map]) -> Result<
 }
 
 /// An executed plan.
-struct Part {
+struct LayoutRun {
     /// The machine, in words.
     machine: String,
     stats: Vec<CellStats>,
@@ -103,7 +103,7 @@ struct Part {
     is_fake: bool,
 }
 
-impl Part {
+impl LayoutRun {
     fn is_whole(&self) -> bool {
         self.stats.iter().all(|stats| stats.is_whole)
     }
@@ -119,7 +119,7 @@ impl Part {
     }
 }
 
-fn execute(session: &Session, ready: Ready, dir: &Path) -> Result<Part, Error> {
+fn execute(session: &Session, ready: Ready, dir: &Path) -> Result<LayoutRun, Error> {
     let ended = session.execute(ready, dir)?;
     let Concluded { info, figures, .. } =
         session.conclude(ended, Default::default()).map_err(Error::broke)?;
@@ -131,7 +131,7 @@ fn execute(session: &Session, ready: Ready, dir: &Path) -> Result<Part, Error> {
     for why in stats.iter().filter_map(failure_of) {
         session.observer.notice(&Notice::Remark(&why));
     }
-    Ok(Part { machine, stats, reads, info, is_fake })
+    Ok(LayoutRun { machine, stats, reads, info, is_fake })
 }
 
 /// Device reads of all methods. Each scratch file system has a device to itself; otherwise all files are in one directory.
@@ -171,7 +171,7 @@ fn answers(before: &[Map], after: &[Map], free: Option<&[Range<u64>]>) -> Vec<Fi
     before.iter().zip(after).map(answer).collect()
 }
 
-fn setting(session: &Session, question: &Question, stage: &Stage, created: &Part) -> Setting {
+fn setting(session: &Session, question: &Question, stage: &Stage, created: &LayoutRun) -> Setting {
     let first = stage.files.iter().flatten().next().map(PathBuf::as_path).unwrap_or(&question.dir);
     let found = file_system_of(first, &Root::default());
     let found = found.known();

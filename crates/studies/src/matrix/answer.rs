@@ -18,14 +18,14 @@ pub struct Answer {
     /// The matrix.
     pub matrix: Matrix,
     /// The part that was measured now; `None` if no cell was missing.
-    pub part: Option<Part>,
+    pub part: Option<MatrixRun>,
     /// Keeps other processes out while files are added to the directory.
     pub(super) _lock: Option<File>,
 }
 
 /// A run that measured cells.
 #[derive(Debug)]
-pub struct Part {
+pub struct MatrixRun {
     /// How it ended.
     pub info: RunInfo,
     /// Cells that are missing after it.

@@ -6,7 +6,7 @@ mod question;
 mod run;
 mod study;
 
-pub use answer::{Answer, Part};
+pub use answer::{Answer, MatrixRun};
 pub use question::{Cells, Question};
 pub use run::{missing, plan, run};
 pub(crate) use study::table_of;

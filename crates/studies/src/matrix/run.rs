@@ -1,6 +1,6 @@
 //! Measures the missing cells in one run, and keeps them.
 
-use super::answer::{Answer, Part};
+use super::answer::{Answer, MatrixRun};
 use super::leftover;
 use super::question::{Cells, Question};
 use super::study::Study;
@@ -91,7 +91,7 @@ impl Opened {
     }
 
     /// Measures the missing cells, and keeps the results.
-    fn measure(&mut self, session: &Session, no_records: bool) -> Result<Part, Error> {
+    fn measure(&mut self, session: &Session, no_records: bool) -> Result<MatrixRun, Error> {
         let plan = self.plan()?;
         leftover::remove(session, &self.study)?;
         let cells = self.missing.len() * self.matrix.tests.len();
@@ -119,7 +119,7 @@ impl Opened {
                 &format!("about {missing} cells are missing; to measure them: iosonar matrix --resume {dir}"),
             );
         }
-        Ok(Part { info, missing, is_fake })
+        Ok(MatrixRun { info, missing, is_fake })
     }
 
     /// Counts and keeps the cells of a part.

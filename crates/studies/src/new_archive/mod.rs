@@ -109,7 +109,7 @@ impl NewArchive {
         }
         self.run.processes = self.processes.list();
         if !remarks.is_empty() {
-            self.run.means.notices = remarks.to_vec();
+            self.run.setup.notices = remarks.to_vec();
         }
         let archive = self.writer.finish_made(self.records, &self.plan, &self.run)?;
         Ok((archive, self.run))

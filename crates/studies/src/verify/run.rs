@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::question::Question;
 use super::targets::Targets;
-use iosonar_engine::{LaterError, LaterOptions, PostVerify, ScanProgress, verify_later};
+use iosonar_engine::{PostVerify, PostVerifyError, PostVerifyOptions, ScanProgress, post_verify};
 use iosonar_host::Root;
 use iosonar_inputs::open_archive;
 use iosonar_runner::{Error, Progress, Session};
@@ -20,18 +20,19 @@ const REPORTED: Duration = Duration::from_millis(250);
 pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
     let archive = open_archive(&question.result).map_err(Error::refused)?;
     let Targets { paths, missing } = Targets::find(session, &archive, question)?;
-    let options = LaterOptions {
+    let options = PostVerifyOptions {
         targets: paths,
         sample: question.sample,
         memory: question.memory,
         crash: question.crash.clone(),
     };
-    let verify =
-        |progress: &_| verify_later(&archive, &options, &Root::default(), &session.control, progress);
+    let verify = |progress: &_| post_verify(&archive, &options, &Root::default(), &session.control, progress);
     let later = with_progress(session, verify).map_err(|error| match error {
-        LaterError::Archive(error) => error.into(),
+        PostVerifyError::Archive(error) => error.into(),
         // The paths that were searched say more.
-        LaterError::Target(error) => missing.map_or_else(|| Error::refused(error), Error::refused_because),
+        PostVerifyError::Target(error) => {
+            missing.map_or_else(|| Error::refused(error), Error::refused_because)
+        }
         refused => Error::refused(refused),
     });
     let PostVerify { verified, faults } = later?;

@@ -73,7 +73,7 @@ impl Field {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum PatternPart {
     /// Any number of blanks.
     Blank,
     /// This character.
@@ -84,7 +84,7 @@ enum Part {
 /// A line format, as `blkparse -f` takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    parts: Vec<Part>,
+    parts: Vec<PatternPart>,
     is_default: bool,
     /// Direction of all requests, if lines do not have it.
     direction: Option<Kind>,
@@ -107,8 +107,8 @@ impl FromStr for Form {
         while let Some(char) = chars.next() {
             match char {
                 ' ' | '\t' => {
-                    if parts.last() != Some(&Part::Blank) {
-                        parts.push(Part::Blank);
+                    if parts.last() != Some(&PatternPart::Blank) {
+                        parts.push(PatternPart::Blank);
                     }
                 }
                 '%' => {
@@ -117,12 +117,12 @@ impl FromStr for Form {
                     let field = u8::try_from(letter).ok().and_then(Field::of).ok_or_else(|| {
                         format!("the field '%{}' is not read; there are %a %c %C %d %D %e %m %M %n %N %p %s %S %t %T %u", letter)
                     })?;
-                    parts.push(Part::Field(field));
+                    parts.push(PatternPart::Field(field));
                 }
-                other => parts.push(Part::Literal(other)),
+                other => parts.push(PatternPart::Literal(other)),
             }
         }
-        let has = |f: Field| parts.contains(&Part::Field(f));
+        let has = |f: Field| parts.contains(&PatternPart::Field(f));
         if !(has(Field::Action) && has(Field::Sector)) {
             return Err("it needs %a (action) and %S (sector)".into());
         }
@@ -139,7 +139,7 @@ impl FromStr for Form {
 impl Form {
     /// Whether lines contain the direction (`%d`); otherwise [`Form::of_direction`] sets it.
     pub fn has_direction(&self) -> bool {
-        self.parts.contains(&Part::Field(Field::Rwbs))
+        self.parts.contains(&PatternPart::Field(Field::Rwbs))
     }
 
     /// The format for lines selected by direction with `blkparse -a`, which may lack the direction.
@@ -160,11 +160,11 @@ pub fn recognise<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<For
 
 /// Field values of a line.
 #[derive(Default)]
-struct Found<'a> {
+struct LineFields<'a> {
     values: [Option<&'a str>; 16],
 }
 
-impl<'a> Found<'a> {
+impl<'a> LineFields<'a> {
     fn text(&self, field: Field) -> &'a str {
         self.values[field as usize].unwrap_or_default()
     }
@@ -177,7 +177,7 @@ impl<'a> Found<'a> {
 impl Form {
     /// Whether a line is an event in this format.
     pub fn recognises(&self, line: &str) -> bool {
-        let mut found = Found::default();
+        let mut found = LineFields::default();
         self.find(line.trim(), &mut found);
         let letters = found.text(Field::Rwbs);
         letters.bytes().all(|b| b.is_ascii_uppercase()) && matches!(self.read(1, line), Ok(Some(_)))
@@ -185,7 +185,7 @@ impl Form {
 
     /// Parses the event of a line; `None` if the line is something else.
     fn read(&self, at: u64, line: &str) -> Result<Option<Event>, String> {
-        let mut found = Found::default();
+        let mut found = LineFields::default();
         let rest = self.find(line.trim(), &mut found);
         let letter = found.text(Field::Action);
         let has_time = found.number(Field::Seconds).is_some();
@@ -243,7 +243,7 @@ impl Form {
         Rwbs { kind: self.direction.filter(|_| letters.is_empty()).unwrap_or(told.kind), ..told }
     }
 
-    fn head(&self, at: u64, found: &Found<'_>, action: Action) -> Result<Event, String> {
+    fn head(&self, at: u64, found: &LineFields<'_>, action: Action) -> Result<Event, String> {
         let seconds = found.number(Field::Seconds).ok_or("the time is no number")?;
         let fraction = match (found.text(Field::Nanos), found.text(Field::Micros)) {
             ("", "") => Some(0),
@@ -278,20 +278,20 @@ impl Form {
     }
 
     /// Finds the fields, from the left, as far as the line follows the format; returns the rest.
-    fn find<'a>(&self, line: &'a str, found: &mut Found<'a>) -> &'a str {
+    fn find<'a>(&self, line: &'a str, found: &mut LineFields<'a>) -> &'a str {
         let mut rest = line;
         for (i, part) in self.parts.iter().enumerate() {
             match part {
-                Part::Blank => rest = rest.trim_start(),
-                Part::Literal(char) => match rest.strip_prefix(*char) {
+                PatternPart::Blank => rest = rest.trim_start(),
+                PatternPart::Literal(char) => match rest.strip_prefix(*char) {
                     Some(behind) => rest = behind,
                     None => return rest,
                 },
-                Part::Field(field) => {
+                PatternPart::Field(field) => {
                     rest = rest.trim_start();
                     let length = match self.parts.get(i + 1) {
                         // A name may contain blanks; it ends at the format's next literal.
-                        Some(Part::Literal(char)) => rest.find(*char),
+                        Some(PatternPart::Literal(char)) => rest.find(*char),
                         _ if *field == Field::Name && i + 1 < self.parts.len() => {
                             self.name_length(rest, i + 1)
                         }
@@ -308,7 +308,7 @@ impl Form {
 
     /// Length of a name that may contain blanks: all words that the fields after it do not need.
     fn name_length(&self, rest: &str, from: usize) -> Option<usize> {
-        let fields = self.parts[from..].iter().filter(|p| matches!(p, Part::Field(_))).count();
+        let fields = self.parts[from..].iter().filter(|p| matches!(p, PatternPart::Field(_))).count();
         let starts: Vec<usize> = rest
             .match_indices(|c: char| !c.is_whitespace())
             .map(|(i, _)| i)

@@ -4,7 +4,7 @@
 //! has no category for write zeroes: it counts as a write.
 
 use super::event::{Action, BEYOND, Counts, Device, Event, Events, Origin, Rwbs};
-use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
+use crate::request::{Bad, Entry, Flags, Kind, Next, Process, TraceError, TracePosition};
 use crate::text::explain;
 use iosonar_plan::Nanos;
 use std::collections::HashMap;
@@ -101,8 +101,8 @@ impl<R: Read> Blktrace<R> {
         self.notes
     }
 
-    fn place(&self) -> Place {
-        Place::Byte(self.before + self.from as u64)
+    fn place(&self) -> TracePosition {
+        TracePosition::Byte(self.before + self.from as u64)
     }
 
     /// Fills the buffer to at least `wanted` bytes; returns the number present, which is less only at EOF.
@@ -136,11 +136,11 @@ impl<R: Read> Blktrace<R> {
 
     /// Consumes the head and data of the next event; the data stays in the buffer, before the unused range.
     #[inline(always)]
-    fn head(&mut self) -> Result<Found, TraceError> {
+    fn head(&mut self) -> Result<NextItem, TraceError> {
         if self.to - self.from < HEAD {
             match self.fill(HEAD)? {
-                0 => return Ok(Found::Nothing),
-                there if there < HEAD => return Ok(Found::Bad(self.cut_off(there, HEAD))),
+                0 => return Ok(NextItem::Nothing),
+                there if there < HEAD => return Ok(NextItem::Bad(self.cut_off(there, HEAD))),
                 _ => {}
             }
         }
@@ -150,17 +150,17 @@ impl<R: Read> Blktrace<R> {
         let head = self.buffer[self.from..].first_chunk().expect("the head");
         let head = if self.big_endian { Head::big_endian(head) } else { Head::little_endian(head) };
         if head.magic != MAGIC | u32::from(VERSION) {
-            return Ok(Found::Bad(self.resume()?));
+            return Ok(NextItem::Bad(self.resume()?));
         }
         // Most events have no data.
         if head.data == 0 {
             self.data = self.from + HEAD..self.from + HEAD;
             self.from = self.data.end;
         } else if let Some(bad) = self.take_data(head.data)? {
-            return Ok(Found::Bad(bad));
+            return Ok(NextItem::Bad(bad));
         }
         self.events += 1;
-        Ok(Found::Head(head))
+        Ok(NextItem::Head(head))
     }
 
     /// Consumes a head with `length` bytes of data, or fewer if that length is damaged, i.e. no event follows.
@@ -289,7 +289,7 @@ impl<R: Read> Blktrace<R> {
 }
 
 /// Next item in a file.
-enum Found {
+enum NextItem {
     Nothing,
     Bad(Bad),
     Head(Head),
@@ -352,9 +352,9 @@ impl<R: Read> Events for Blktrace<R> {
     fn next(&mut self) -> Next<&Event> {
         loop {
             let head = match self.head()? {
-                Found::Head(head) => head,
-                Found::Bad(bad) => return Ok(Some(Entry::Bad(bad))),
-                Found::Nothing => return Ok(None),
+                NextItem::Head(head) => head,
+                NextItem::Bad(bad) => return Ok(Some(Entry::Bad(bad))),
+                NextItem::Nothing => return Ok(None),
             };
             if head.is_notice() {
                 self.notice(&head);
@@ -377,7 +377,7 @@ impl<R: Read> Events for Blktrace<R> {
                 self.moved_from = self.origin(&head);
             }
             if !self.event.is_possible() {
-                let at = Place::Byte(self.before + (self.data.start - HEAD) as u64);
+                let at = TracePosition::Byte(self.before + (self.data.start - HEAD) as u64);
                 return Ok(Some(Entry::Bad(Bad { at, why: BEYOND.into(), text: None })));
             }
             return Ok(Some(Entry::One(&self.event)));
@@ -395,9 +395,9 @@ impl<R: Read> Events for Blktrace<R> {
     fn count(&mut self, counts: &mut Counts) {
         loop {
             match self.head() {
-                Ok(Found::Head(head)) => counts[act(head.action) as usize] += u64::from(!head.is_notice()),
-                Ok(Found::Bad(_)) => {}
-                Ok(Found::Nothing) | Err(_) => return,
+                Ok(NextItem::Head(head)) => counts[act(head.action) as usize] += u64::from(!head.is_notice()),
+                Ok(NextItem::Bad(_)) => {}
+                Ok(NextItem::Nothing) | Err(_) => return,
             }
         }
     }

@@ -71,7 +71,7 @@ impl<E: Events> Merged<E> {
     }
 
     /// Makes each source show its next event; returns early with a bad entry, and continues with the same source.
-    fn go_on(&mut self) -> Result<Option<Bad>, TraceError> {
+    fn advance(&mut self) -> Result<Option<Bad>, TraceError> {
         while let Some(head) = self.sources.get_mut(self.begun) {
             if let Some(bad) = head.advance()? {
                 return Ok(Some(bad));
@@ -101,7 +101,7 @@ impl<E: Events> Head<E> {
 
 impl<E: Events> Events for Merged<E> {
     fn next(&mut self) -> Next<&Event> {
-        if let Some(bad) = self.go_on()? {
+        if let Some(bad) = self.advance()? {
             return Ok(Some(Entry::Bad(bad)));
         }
         // A machine has few CPUs: a linear scan is as fast as a heap.

@@ -144,15 +144,15 @@ impl Waiting {
 
 /// Key of requests in flight: device, kind, first sector and number. The first three are the place, which is compared
 /// as one number.
-pub(super) type Key = (Place, u64);
+pub(super) type Key = (EventKey, u64);
 
 /// Device, kind and first sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(u128);
+pub(super) struct EventKey(u128);
 
-impl Place {
-    fn new(device: Device, kind: Kind, sector: u64) -> Place {
-        Place(u128::from(device.0) << 72 | u128::from(kind as u8) << 64 | u128::from(sector))
+impl EventKey {
+    fn new(device: Device, kind: Kind, sector: u64) -> EventKey {
+        EventKey(u128::from(device.0) << 72 | u128::from(kind as u8) << 64 | u128::from(sector))
     }
 }
 
@@ -458,7 +458,7 @@ impl Pairs {
         if !is_append || self.timing != Timing::Exact {
             return false;
         }
-        let from = (Place::new(ended.device, ended.kind, 0), 0);
+        let from = (EventKey::new(ended.device, ended.kind, 0), 0);
         let before = self.open.range(from..=(ended.place(), u64::MAX)).rev().take(LOOKED_BACK);
         let is_same = |waiting: &Waiting| {
             waiting.request.flags.has(Flags::ZONE) && waiting.state == State::Open(ended.sectors)
@@ -501,7 +501,7 @@ impl Pairs {
     fn end_parts(&mut self, ended: Begun, event: &Event, time: Nanos) -> bool {
         let (from, to) = (ended.sector, ended.sector + ended.sectors);
         let lowest = from.saturating_sub(self.longest);
-        let place = |sector| Place::new(ended.device, ended.kind, sector);
+        let place = |sector| EventKey::new(ended.device, ended.kind, sector);
         let range = (place(lowest), 0)..(place(to), 0);
         let numbers: Vec<u64> = self.open.range(range).map(|key| key.1).collect();
         let mut found = false;
@@ -597,7 +597,7 @@ impl Pairs {
 
     /// Numbers of a device's flushes that have not ended, oldest first.
     fn open_flushes(&self, device: Device, ends: Ends) -> Vec<u64> {
-        let place = Place::new(device, Kind::Flush, 0);
+        let place = EventKey::new(device, Kind::Flush, 0);
         let keys = self.open.range((place, 0)..).take_while(|key| key.0 == place);
         keys.map(|key| key.1).filter(|number| self.waiting(*number).ends == ends).collect()
     }
@@ -642,7 +642,7 @@ impl Pairs {
     /// The write whose data ended and whose own end this can be. The youngest one: writes of one place follow each
     /// other, and one without a flush has no such end. Parts of a split write end at their own places.
     fn served_write(&self, device: Device, sector: u64) -> Option<u64> {
-        let place = |sector| Place::new(device, Kind::Write, sector);
+        let place = |sector| EventKey::new(device, Kind::Write, sector);
         let range = (place(sector.saturating_sub(self.longest)), 0)..=(place(sector), u64::MAX);
         let can_end = |number: &u64| {
             let waiting = self.waiting(*number);
@@ -737,9 +737,9 @@ impl Pairs {
         }
     }
 
-    fn place(&self, request: &Traced) -> Place {
+    fn place(&self, request: &Traced) -> EventKey {
         let device = self.devices.all[request.device as usize];
-        Place::new(device, request.kind, request.extent.offset / SECTOR)
+        EventKey::new(device, request.kind, request.extent.offset / SECTOR)
     }
 
     fn forget(&mut self, request: &Traced, number: u64) {
@@ -857,8 +857,8 @@ impl Begun {
         Begun { device: event.device, kind, sector, sectors: event.bytes.div_ceil(SECTOR) }
     }
 
-    fn place(&self) -> Place {
-        Place::new(self.device, self.kind, self.sector)
+    fn place(&self) -> EventKey {
+        EventKey::new(self.device, self.kind, self.sector)
     }
 }
 

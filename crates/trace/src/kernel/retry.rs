@@ -7,7 +7,7 @@
 //! Since Linux 6.1 a request of several bios is not issued without waiting at all. Before, a part of one could end with
 //! EAGAIN; then the whole request ends with it, and comes again as a whole.
 
-use super::pairing::{Key, Place};
+use super::pairing::{EventKey, Key};
 use crate::request::Process;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -56,7 +56,7 @@ impl Refused {
     }
 
     /// Numbers of those that start here, oldest first.
-    pub(super) fn at(&self, place: Place) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn at(&self, place: EventKey) -> impl Iterator<Item = u64> + '_ {
         self.by_place.range((place, 0)..).take_while(move |key| key.0 == place).map(|key| key.1)
     }
 

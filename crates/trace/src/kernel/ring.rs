@@ -6,7 +6,7 @@
 
 use super::event::{Action, BEYOND, Device, Event, Rwbs};
 use super::ftrace;
-use crate::request::{Bad, Place, Process};
+use crate::request::{Bad, Process, TracePosition};
 use iosonar_plan::{Nanos, SECTOR};
 
 /// Position of a field in an event.
@@ -153,7 +153,7 @@ impl<'a> Pages<'a> {
     pub fn decode(&mut self, page: &[u8], each: &mut impl FnMut(Event)) -> PageFacts {
         let mut facts = PageFacts::default();
         if let Err((at, why)) = self.walk(page, &mut facts, each) {
-            let at = Place::Byte(self.bytes + at as u64);
+            let at = TracePosition::Byte(self.bytes + at as u64);
             facts.bad = Some(Bad { at, why: why.into(), text: None });
         }
         self.bytes += page.len() as u64;

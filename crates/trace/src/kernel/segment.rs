@@ -6,7 +6,7 @@
 //! reading resumes at the next intact frame.
 
 use super::event::{Action, Device, Event, Events, Rwbs};
-use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
+use crate::request::{Bad, Entry, Flags, Kind, Next, Process, TraceError, TracePosition};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use iosonar_plan::Nanos;
 use std::io::{ErrorKind, Read, Write};
@@ -238,7 +238,7 @@ impl<'a, R: Read> Segments<'a, R> {
                 Ok(0) => break,
                 Ok(n) => read += n,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(TraceError::Io { at: Place::Byte(self.at), error }),
+                Err(error) => return Err(TraceError::Io { at: TracePosition::Byte(self.at), error }),
             }
         }
         self.at += read as u64;
@@ -249,7 +249,7 @@ impl<'a, R: Read> Segments<'a, R> {
     fn begin(&mut self) -> Result<Option<Option<Bad>>, TraceError> {
         loop {
             let opened = self.inputs.next().transpose();
-            self.input = opened.map_err(|error| TraceError::Io { at: Place::Byte(0), error })?;
+            self.input = opened.map_err(|error| TraceError::Io { at: TracePosition::Byte(0), error })?;
             (self.at, self.number) = (0, self.number + 1);
             self.again.clear();
             if self.input.is_none() {
@@ -346,7 +346,7 @@ impl<'a, R: Read> Segments<'a, R> {
     }
 
     fn bad(&self, at: u64, why: &str) -> Bad {
-        Bad { at: Place::Byte(at), why: format!("of segment {}: {why}", self.number), text: None }
+        Bad { at: TracePosition::Byte(at), why: format!("of segment {}: {why}", self.number), text: None }
     }
 
     fn number(&mut self) -> Option<u64> {

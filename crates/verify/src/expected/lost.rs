@@ -114,7 +114,7 @@ pub(super) struct Leaf(pub(super) [u128; LEAF as usize]);
 
 /// Storage of the written sectors of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum LeafStorage {
     /// In the pointer.
     Pointer(u32),
     /// In a node; without memory for one, all from the first to the last become unknown, as encoded in the pointer.
@@ -130,7 +130,7 @@ impl Leaf {
     }
 
     /// Chooses the storage for them.
-    pub(super) fn keep(&self) -> Kept {
+    pub(super) fn keep(&self) -> LeafStorage {
         let (mut ranges, mut chunks, mut count) = ([(0, 0); RANGES], [0; RANGES], 0);
         let mut last = (0, 0);
         for (chunk, &written) in (0..).zip(&self.0) {
@@ -152,13 +152,13 @@ impl Leaf {
             }
         }
         match count {
-            0 => Kept::Pointer(Tag::INITIAL.0),
-            1 => Kept::Pointer(range_code(last.0, last.1)),
+            0 => LeafStorage::Pointer(Tag::INITIAL.0),
+            1 => LeafStorage::Pointer(range_code(last.0, last.1)),
             _ => {
                 let has_ranges = count <= RANGES;
                 let words =
                     if has_ranges { ranges.map(|(start, end)| (start << 16 | end) as u32) } else { chunks };
-                Kept::Node(Trace { words, has_ranges }, range_code(ranges[0].0, last.1))
+                LeafStorage::Node(Trace { words, has_ranges }, range_code(ranges[0].0, last.1))
             }
         }
     }
@@ -195,17 +195,17 @@ mod tests {
 
     #[test]
     fn leaf_stores_ranges_or_chunks() {
-        assert_eq!(leaf(&[]).keep(), Kept::Pointer(0));
-        assert_eq!(leaf(&[(0, LEAF_SECTORS)]).keep(), Kept::Pointer(Tag::UNKNOWN.0));
+        assert_eq!(leaf(&[]).keep(), LeafStorage::Pointer(0));
+        assert_eq!(leaf(&[(0, LEAF_SECTORS)]).keep(), LeafStorage::Pointer(Tag::UNKNOWN.0));
         for (start, end) in [(0, 1), (127, 129), (5, LEAF_SECTORS), (LEAF_SECTORS - 1, LEAF_SECTORS)] {
-            let Kept::Pointer(code) = leaf(&[(start, end)]).keep() else { panic!("one range") };
+            let LeafStorage::Pointer(code) = leaf(&[(start, end)]).keep() else { panic!("one range") };
             assert!(is_code(code) && code & MARK == 0);
             for chunk in 0..LEAF {
                 assert_eq!(chunk_of_range(code, chunk), part(chunk, start, end));
             }
         }
         let few: Vec<(u64, u64)> = (0..8).map(|n| (n * 4000 + 100, n * 4000 + 130)).collect();
-        let Kept::Node(trace, hull) = leaf(&few).keep() else { panic!("eight ranges") };
+        let LeafStorage::Node(trace, hull) = leaf(&few).keep() else { panic!("eight ranges") };
         assert!(trace.has_ranges);
         assert!((0..LEAF).all(|chunk| trace.chunk(chunk) == leaf(&few).0[chunk as usize]));
         assert_eq!(chunk_of_range(hull, 0), mask(100, 28));
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(chunk_of_range(hull, 219), mask(0, 98));
         assert_eq!(chunk_of_range(hull, 220), 0);
         let many: Vec<(u64, u64)> = (0..9).map(|n| (n * 3000, n * 3000 + 1)).collect();
-        let Kept::Node(trace, _) = leaf(&many).keep() else { panic!("nine ranges") };
+        let LeafStorage::Node(trace, _) = leaf(&many).keep() else { panic!("nine ranges") };
         assert!(!trace.has_ranges);
         let is_written = |chunk: u64| many.iter().any(|range| range.0 / CHUNK == chunk);
         assert!((0..LEAF).all(|chunk| trace.chunk(chunk) == if is_written(chunk) { u128::MAX } else { 0 }));

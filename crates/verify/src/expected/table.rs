@@ -15,7 +15,7 @@
 
 use super::CHUNK;
 use super::arena::{ADDRESS, Arena, CLASSES, Class, FIRST, MARK, whole_block_bytes};
-use super::lost::{self, Kept, LEAF, LEAF_SECTORS, Trace, is_code};
+use super::lost::{self, LEAF, LEAF_SECTORS, LeafStorage, Trace, is_code};
 use crate::{Sectors, Tag};
 
 /// Settled state of a sector.
@@ -750,17 +750,17 @@ impl Table {
     }
 
     /// Drops a leaf. Returns its owner, its written part, and how many of its sectors were unknown.
-    fn take_leaf(&mut self, leaf: u32) -> (u32, Kept, u64) {
+    fn take_leaf(&mut self, leaf: u32) -> (u32, LeafStorage, u64) {
         let (owner, written) = (self.word(leaf) & ADDRESS, self.written_of_leaf(leaf).keep());
         (owner, written, self.drop_leaf(leaf))
     }
 
     /// Keeps the written part of a dropped leaf. Unless it `may_take_block`, only blocks of traces have room.
-    fn keep_lost(&mut self, pointer: u32, written: Kept, were_unknown: u64, may_take_block: bool) {
+    fn keep_lost(&mut self, pointer: u32, written: LeafStorage, were_unknown: u64, may_take_block: bool) {
         let has_room = may_take_block || self.arena.has_free(Class::Trace, 1);
         let code = match written {
-            Kept::Pointer(code) => code,
-            Kept::Node(trace, hull) => {
+            LeafStorage::Pointer(code) => code,
+            LeafStorage::Node(trace, hull) => {
                 let node = if has_room { self.arena.allocate(Class::Trace) } else { None };
                 node.map_or(hull, |node| self.fill_trace(node, pointer, &trace))
             }

@@ -86,14 +86,14 @@ fn recorded(scene: &mut Scene, view: &RunView<'_>, mean: Caption, y: i32) {
 }
 
 /// A step and its numbers.
-pub(super) struct Seen {
+pub(super) struct DrawnStep {
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
     pub(super) band: Band,
 }
 
 /// The visible steps, each at least `pixels` pixels wide, and the length of each.
-pub(super) fn seen_bands(occupancy: &Occupancy, time: &TimeScale, pixels: i32) -> (Vec<Seen>, u64) {
+pub(super) fn seen_bands(occupancy: &Occupancy, time: &TimeScale, pixels: i32) -> (Vec<DrawnStep>, u64) {
     let axis = occupancy.axis();
     let group = super::steps::group(axis.width_ns(), time, pixels);
     let most = axis.columns().div_ceil(group);
@@ -101,14 +101,14 @@ pub(super) fn seen_bands(occupancy: &Occupancy, time: &TimeScale, pixels: i32) -
     let seen = |(i, band): (usize, Band)| {
         let begin_ns = (i as u64).saturating_mul(step);
         let end_ns = begin_ns.saturating_add(step);
-        time.shows(begin_ns..end_ns).then_some(Seen { begin_ns, end_ns, band })
+        time.shows(begin_ns..end_ns).then_some(DrawnStep { begin_ns, end_ns, band })
     };
     (occupancy.bands(most).into_iter().enumerate().filter_map(seen).collect(), step)
 }
 
 struct Lane {
     scope: Scope,
-    bands: Vec<Seen>,
+    bands: Vec<DrawnStep>,
     step: u64,
     /// Over all lanes.
     most: u64,
@@ -150,7 +150,7 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, time: &TimeScal
     time.draw(scene, p, x_label);
     scale.draw(scene, p, "Requests, log");
     overlay::behind(scene, view, time, plot);
-    let edges = |seen: &Seen| (time.x(seen.begin_ns), time.x(seen.end_ns));
+    let edges = |seen: &DrawnStep| (time.x(seen.begin_ns), time.x(seen.end_ns));
     for seen in lane.bands.iter().filter(|s| s.band.max > 0) {
         let (x, end) = edges(seen);
         let (top, low) = (scale.y(seen.band.max as f64), scale.y(seen.band.min as f64));

@@ -28,7 +28,7 @@ fn collapse<'a>(view: &RunView<'a>, time: &TimeScale) -> Option<&'a Overload> {
 
 /// The plot without the room for words above it, and that room.
 pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect, Rect) {
-    let sentence = collapse(view, time).map_or(0, |found| told(found, plot).len() as i32);
+    let sentence = collapse(view, time).map_or(0, |found| captions(found, plot).len() as i32);
     let lines = sentence + i32::from(!stalls(view, time).is_empty());
     let strip = Rect { h: LINE * lines, ..plot };
     (Rect { y: plot.y + strip.h, h: plot.h - strip.h, ..plot }, strip)
@@ -114,7 +114,7 @@ fn sentence(
     strip: Rect,
 ) {
     let p = view.palette;
-    let lines = told(found, strip);
+    let lines = captions(found, strip);
     let width = |line: &Caption| fonts::width(&line.text, TICK_SIZE, Weight::Bold).ceil() as i32;
     let width = lines.iter().map(width).max().unwrap_or(0);
     // At the line if it fits there, so that the eye finds it.
@@ -129,7 +129,7 @@ fn sentence(
 }
 
 /// The sentence on a collapse, in lines that reach from the left edge of the plot to the right edge of the page.
-fn told(found: &Overload, plot: Rect) -> Vec<Caption> {
+fn captions(found: &Overload, plot: Rect) -> Vec<Caption> {
     let room = f64::from(SIDE_LEFT + SIDE_WIDTH - plot.x);
     figures::collapse(found).wrapped(TICK_SIZE, Weight::Bold, room)
 }

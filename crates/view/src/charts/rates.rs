@@ -68,10 +68,10 @@ fn draw(view: &RunView<'_>, chart: &Chart, when: When, unit: Unit) -> Scene {
 }
 
 /// A figure of the summary: its path and its value.
-type Told = (String, u64);
+type Amount = (String, u64);
 
 /// Requests and bytes of a scope, from the summary, which has no bytes of pushed-back requests.
-fn amounts(view: &RunView<'_>, when: When, scope: Scope) -> Option<(Told, Option<Told>)> {
+fn amounts(view: &RunView<'_>, when: When, scope: Scope) -> Option<(Amount, Option<Amount>)> {
     let s = view.summary;
     let of_op = |key: &str, c: &Counts| {
         let [requests, bytes] = match when {
@@ -114,7 +114,7 @@ fn table(scene: &mut Scene, view: &RunView<'_>, when: When, y: i32) {
         base += 18;
         page::swatch(scene, page::color(view, scope), 110, base);
         scene.text(words(page::scope_name(scope), 130, base, 13.0, p, Anchor::Start));
-        let mean = |(path, n): &Told| {
+        let mean = |(path, n): &Amount| {
             Caption::figure(units::bytes((n + requests.1 / 2) / requests.1), path, *n)
                 .of(&requests.0, requests.1)
         };

@@ -378,7 +378,7 @@ fn tile_values(run: &str, s: &Summary) -> [(&'static str, String, &'static str);
     });
     let completed = count("counts.all.completed", c.completed);
     let failed = count("counts.all.failed", c.failed);
-    let issue_error = match s.health.means {
+    let issue_error = match s.health.setup {
         Some(_) => pair("health.issue_error", &s.health.issue_error, ["p99_ns", "max_ns"]),
         None => "not known".to_string(),
     };
@@ -557,7 +557,7 @@ fn health_table(out: &mut String, run: &str, s: &Summary) {
         "<details id=\"table-health{}\">\n<summary>{run}Replayer: did it keep to the timetable?</summary>",
         suffix(run)
     );
-    if s.health.means.is_none() {
+    if s.health.setup.is_none() {
         out.push_str("<p class=\"faint\">The result does not say how well it kept to the timetable.</p>\n");
     }
     let cells = |times: &health::Times| time_cells(run, times.path, times.name, &times.stats);

@@ -17,5 +17,5 @@ mod side_car;
 pub use blocks::{BlockError, decode_block, grid_tiles};
 pub use html::{Report, write};
 pub use points::{BLOCK_POINTS, Facts, PointBlock, PointWriter};
-pub use run::{Detail, Place, ReportRun};
+pub use run::{Detail, NamedRange, ReportRun};
 pub use side_car::SideCar;

@@ -44,12 +44,12 @@ pub struct ReportRun<'a> {
     /// Its requests.
     pub detail: &'a Detail,
     /// Parts of the space with names.
-    pub places: &'a [Place],
+    pub places: &'a [NamedRange],
 }
 
 /// A part of a target with a name: a partition, a file, a volume. A name may have several parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct NamedRange {
     /// Its name.
     pub name: String,
     /// Its byte range.
@@ -85,7 +85,7 @@ impl ReportRun<'_> {
 
     fn seek(&self, demand: &DemandAnalysis) -> PageSeek {
         let map = &demand.series.seek_map;
-        let place = |place: &Place| PagePlace {
+        let place = |place: &NamedRange| PagePlace {
             name: place.name.clone(),
             from_bytes: place.bytes.start,
             to_bytes: place.bytes.end,

@@ -35,7 +35,7 @@ pub fn report(
         Ok(Concluded { info, figures, .. }) => (info, figures.summary),
         Err(info) => (info, Figures::of(&input, &SummaryOptions::default())?.summary),
     };
-    info.means.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
+    info.setup.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
     let stats = stats_of(&input, &info, count_until(matrix.stonewall))?;
     let failures: Vec<String> = stats.iter().filter_map(failure_of).collect();
     let errors = errors_in_files(&info);

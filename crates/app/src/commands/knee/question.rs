@@ -1,7 +1,7 @@
 //! The question of `iosonar knee`: the plan of its ramps, and their rates.
 
 use crate::args::knee::KneeArgs;
-use crate::commands::{means, replay::check_is_load};
+use crate::commands::{replay::check_is_load, setup};
 use crate::exit::Failure;
 use crate::output::unused_dated;
 use anyhow::anyhow;
@@ -31,9 +31,9 @@ pub fn question(args: &KneeArgs) -> Result<Question, Failure> {
 /// The plan of each ramp, without its rate.
 fn plan(args: &KneeArgs) -> Result<Plan, Failure> {
     let io = &args.io;
-    means::check(&io.engine)?;
-    means::check_verify(io)?;
-    if io.size.is_some() && means::engine(&io.engine).is_real() && args.load.is_some() {
+    setup::check(&io.engine)?;
+    setup::check_verify(io)?;
+    if io.size.is_some() && setup::engine(&io.engine).is_real() && args.load.is_some() {
         return Err(Failure::refused(anyhow!(
             "--size only pretends a size for --engine null and sim; a load goes over the whole of a real target"
         )));
@@ -43,11 +43,11 @@ fn plan(args: &KneeArgs) -> Result<Plan, Failure> {
         // A pattern is issued as specified, overlaps included.
         None => (Workload::Generated(pattern(args)), OverlapPolicy::Allow),
     };
-    let target = Target { size: means::pretended_size(io)?, ..Target::new(&args.target) };
+    let target = Target { size: setup::pretended_size(io)?, ..Target::new(&args.target) };
     let phase = Phase::of(vec![Job::new(0, args.demand.depth, workload)]);
     let run_id = io.run_id.unwrap_or_else(new_run_id);
     let overlap = Overlap { policy, ..Overlap::default() };
-    Ok(Plan { overlap, ..means::plan(io, run_id, vec![target], phase) })
+    Ok(Plan { overlap, ..setup::plan(io, run_id, vec![target], phase) })
 }
 
 fn load(args: &KneeArgs, file: &Path) -> TraceReplay {

@@ -9,7 +9,7 @@ pub use self::generator::draws_independently;
 use self::generator::generator;
 pub(super) use self::generator::read_percent;
 use super::coordination::{check_options, coordination, file_lifecycle, options};
-use super::means::{self, engine};
+use super::setup::{self, engine};
 use super::typed_words::check_run;
 use crate::args::run::RunArgs;
 use crate::exit::Failure;
@@ -31,12 +31,12 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     };
     check_mix(args, rw)?;
     check_pace(args)?;
-    means::check(&args.io.engine)?;
+    setup::check(&args.io.engine)?;
     check_sizes(args, rw)?;
     check_order(args, rw)?;
     check_options(args, rw)?;
     let generator = generator(args, rw)?;
-    let pretended = means::pretended_size(&args.io)?;
+    let pretended = setup::pretended_size(&args.io)?;
     let target = |(number, path): (usize, &PathBuf)| {
         let moved = args.steps.target_offset.0.saturating_mul(number as u64);
         let offset = ByteSize(generator.offset.0.saturating_add(moved));
@@ -61,7 +61,7 @@ fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>, phase: 
     let start_grace = if args.steps.steps.is_some() { Nanos(0) } else { args.pace.start_delay };
     let run_id = args.io.run_id.unwrap_or_else(new_run_id);
     let overlap = Overlap { policy, ..Overlap::default() };
-    Plan { start_grace, overlap, ..means::plan(&args.io, run_id, targets, phase) }
+    Plan { start_grace, overlap, ..setup::plan(&args.io, run_id, targets, phase) }
 }
 
 pub(super) fn refuse<T>(why: impl std::fmt::Display) -> Result<T, Failure> {

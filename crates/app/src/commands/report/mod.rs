@@ -5,7 +5,7 @@ mod place;
 mod points;
 
 use self::page::{Page, fitting};
-use self::place::{Place, page_path, side_car_paths};
+use self::place::{PageFiles, page_path, side_car_paths};
 use self::points::{detail, side_car};
 use crate::args::report::{PointsArg, ReportArgs};
 use crate::exit::{Exit, Failure};
@@ -31,7 +31,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let out = page_path(args)?;
     let mut gate = gate_of(&args.inputs);
     args.places.iter().for_each(|file| gate.forbid(file, Role::Input("--places".into())));
-    let place = Place { gate, existing: existing(args.force), page: out.clone() };
+    let place = PageFiles { gate, existing: existing(args.force), page: out.clone() };
     place.check(args)?;
     let groups: Vec<&[Input]> = if args.compare { inputs.chunks(1).collect() } else { vec![&inputs] };
     if args.compare && groups.len() != 2 {
@@ -97,7 +97,7 @@ fn in_text(args: &ReportArgs, inputs: &[Input]) -> Result<Exit, Failure> {
 }
 
 /// Named parts of each input's target: those of `--places` before those that the run has recorded. Merged inputs have no common places.
-fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<report::Place>>, Failure> {
+fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<report::NamedRange>>, Failure> {
     let is_merged = inputs.len() > 1 && !args.compare;
     if let Some(path) = &args.places {
         let targets = inputs[0].archive().map_or(1, |archive| archive.plan().targets.len());

@@ -1,6 +1,6 @@
 //! The page of analyses, with as many single requests as fit.
 
-use super::place::Place;
+use super::place::PageFiles;
 use crate::exit::Failure;
 use crate::output::print_message;
 use crate::presentation::with_material;
@@ -21,7 +21,7 @@ const GUESSES: usize = 4;
 pub fn fitting<'a>(
     largest: u64,
     mut points: Option<u64>,
-    place: &Place,
+    place: &PageFiles,
     page: impl Fn(Option<u64>) -> Result<Page<'a>, Failure>,
 ) -> Result<Output, Failure> {
     for guess in 0..=GUESSES {
@@ -60,13 +60,13 @@ pub struct Page<'a> {
     pub analyses: &'a [Analysis],
     pub details: Vec<Detail>,
     /// Named parts of the space, for each input.
-    pub places: &'a [Vec<report::Place>],
+    pub places: &'a [Vec<report::NamedRange>],
     pub comparison: Option<&'a Comparison>,
 }
 
 impl Page<'_> {
     /// Writes the page; returns its size, and the file to be published.
-    fn write(&self, place: &Place) -> Result<(u64, Output), Failure> {
+    fn write(&self, place: &PageFiles) -> Result<(u64, Output), Failure> {
         let cannot = || format!("cannot write {}", shown(&place.page));
         let mut file = place.create(&place.page).map_err(Failure::refused)?;
         self.with_materials(&mut |materials| self.page(materials, &mut file)).with_context(cannot)?;

@@ -29,13 +29,13 @@ pub fn side_car_paths(out: &Path) -> [PathBuf; 2] {
 }
 
 /// Paths of the page and its side-cars.
-pub struct Place {
+pub struct PageFiles {
     pub gate: Gate<'static>,
     pub existing: Existing,
     pub page: PathBuf,
 }
 
-impl Place {
+impl PageFiles {
     /// Refuses names that may not be written, before anything is read.
     pub fn check(&self, args: &ReportArgs) -> Result<(), Failure> {
         let side_cars = if args.side_car { side_car_paths(&self.page).to_vec() } else { Vec::new() };

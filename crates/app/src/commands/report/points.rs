@@ -1,6 +1,6 @@
 //! Single requests in the page, and beside it.
 
-use super::place::Place;
+use super::place::PageFiles;
 use crate::exit::Failure;
 use anyhow::Context;
 use iosonar_analyze::{Choice, Kept, Records};
@@ -53,7 +53,7 @@ fn chosen(input: &Input, run: &RunAnalysis, facts: Facts, wanted: u64) -> io::Re
 pub fn side_car(
     inputs: &[Input],
     analysis: &Analysis,
-    place: &Place,
+    place: &PageFiles,
     path: &Path,
 ) -> Result<Option<(String, Output)>, Failure> {
     let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(None) };

@@ -32,7 +32,7 @@ pub fn report(
             (ended.info, None, Some(seen))
         }
     };
-    info.means.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
+    info.setup.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;
     let mut sinks = reservations.open()?;
     let failed = Reports { settings, info: &info, archive: &stored }.write(&mut sinks, seen.as_mut())?;

@@ -32,7 +32,7 @@ impl Reports<'_> {
             sinks.result(&deskew_notes(deskew, global.reallyverbose))?;
         }
         if global.timerinfo {
-            let clock = &self.info.means.clock;
+            let clock = &self.info.setup.clock;
             sinks.result(&format!(
                 "Timer overhead, {} picoseconds per reading of the clock {}, off by {} at most\n",
                 clock.cost_ps, clock.source, clock.error

@@ -73,7 +73,7 @@ pub fn run(plan: &Plan) -> RunInfo {
         recorder_stalls: Stalls::default(),
         push_back_stalls: Stalls::default(),
         buffer_stalls: Stalls::default(),
-        means: Default::default(),
+        setup: Default::default(),
         cpu: Default::default(),
         is_import: false,
         recorded: None,

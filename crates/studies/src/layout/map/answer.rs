@@ -1,6 +1,6 @@
 //! Maps of files, and the files without one.
 
-use crate::visited::Success;
+use crate::each_file::Success;
 use iosonar_archive::TOOL;
 use iosonar_layout::{Map, MapsJson};
 

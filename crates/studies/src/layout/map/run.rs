@@ -2,8 +2,8 @@
 
 use super::answer::Answer;
 use super::question::Question;
+use crate::each_file::{Visited, visit};
 use crate::files::open;
-use crate::visited::{Visited, visit};
 use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_layout::Map;
 use iosonar_runner::Session;
@@ -28,7 +28,7 @@ fn map_of(reader: &mut MapReader, path: &Path) -> Result<Map, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::visited::Success;
+    use crate::each_file::Success;
     use iosonar_runner::Silent;
     use std::os::unix::fs::FileExt;
     use std::sync::Arc;

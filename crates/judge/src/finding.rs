@@ -12,7 +12,7 @@ pub struct Finding {
     pub(crate) source: String,
     pub(crate) effect: Option<f64>,
     pub(crate) during: Option<During>,
-    pub(crate) definitional: bool,
+    pub(crate) is_proof: bool,
 }
 
 impl Finding {
@@ -41,7 +41,7 @@ impl Finding {
             source: source.to_string(),
             effect: None,
             during: None,
-            definitional: false,
+            is_proof: false,
         }
     }
 
@@ -100,8 +100,8 @@ impl Finding {
 
     /// Marks it as sufficient proof, if it fails.
     #[must_use]
-    pub fn definitional(mut self) -> Finding {
-        self.definitional = true;
+    pub fn proof(mut self) -> Finding {
+        self.is_proof = true;
         self
     }
 }

@@ -4,7 +4,7 @@ use iosonar_plan::{Job, Phase};
 
 /// One issuing loop of a job.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct JobLoop {
     /// Number of its job in the phase, and of the target in the plan.
     pub(crate) job: usize,
     pub(crate) target: u16,
@@ -14,10 +14,10 @@ pub(crate) struct Part {
 }
 
 /// Every issuing loop of a phase, those of a job together.
-pub(crate) fn parts(phase: &Phase) -> Vec<Part> {
+pub(crate) fn parts(phase: &Phase) -> Vec<JobLoop> {
     let loops = |(number_of_job, job): (usize, &Job)| {
         let (target, of) = (job.target, job.workload.jobs());
-        (0..of).map(move |number| Part { job: number_of_job, target, number, of })
+        (0..of).map(move |number| JobLoop { job: number_of_job, target, number, of })
     };
     phase.jobs.iter().enumerate().flat_map(loops).collect()
 }

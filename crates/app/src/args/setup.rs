@@ -62,7 +62,7 @@ pub struct EngineArgs {
 /// How exactly requests go, with what memory, and what happens when they fail.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pacing, memory and faults")]
-pub struct MeansArgs {
+pub struct SetupArgs {
     /// Spin instead of sleeping this long before a due time; 0: never
     ///
     /// Default: 100us where there is a CPU for each issuing thread and one more, else 0.

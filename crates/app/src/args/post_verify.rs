@@ -22,7 +22,7 @@ Examples:
 
 After a crash only what was flushed has to be there (a flush, force unit access, O_SYNC or O_DSYNC); what was acknowledged \
 without, or in flight, may be there or not. docs/verify.md has the rule.")]
-pub struct LaterArgs {
+pub struct PostVerifyArgs {
     /// Result of a run that wrote
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
@@ -34,7 +34,7 @@ pub struct LaterArgs {
     pub sample: Option<Decimal>,
     /// Select what the targets have gone through since
     #[arg(long, value_enum, value_name = "MODE", default_value = "ended")]
-    pub mode: LaterMode,
+    pub mode: PostVerifyMode,
     /// Read the journal of a killed run from here. Default: where the run has put it
     ///
     /// none: go without one that was lost. What was submitted last then counts as in flight.
@@ -66,7 +66,7 @@ pub struct LaterArgs {
 
 /// What the targets have gone through since the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LaterMode {
+pub enum PostVerifyMode {
     /// Nothing: the run came to its end
     Ended,
     /// The process, the machine or the device stopped in the middle

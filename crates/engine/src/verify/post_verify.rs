@@ -1,7 +1,7 @@
 //! Verification of a run's writes, later: from its plan and its records alone, on its targets or on copies of them.
 
 use super::crash::{self, CrashOptions};
-use super::error::LaterError;
+use super::error::PostVerifyError;
 use super::missing::missing_writes;
 use super::names::{Known, name_all};
 use super::place::shared_stream;
@@ -24,7 +24,7 @@ const PAUSE: u64 = 1_000_000_000;
 
 /// Options of a later verification.
 #[derive(Debug, Clone)]
-pub struct LaterOptions {
+pub struct PostVerifyOptions {
     /// Present paths of the targets, by their number in the plan.
     pub targets: Vec<PathBuf>,
     /// The share of the places that is read, in percent; `None` means all.
@@ -47,14 +47,14 @@ pub struct PostVerify {
 /// Reads the written places of a run and compares them with its records.
 ///
 /// # Errors
-/// See [`LaterError`]; faults are not errors.
-pub fn verify_later(
+/// See [`PostVerifyError`]; faults are not errors.
+pub fn post_verify(
     archive: &Archive,
-    options: &LaterOptions,
+    options: &PostVerifyOptions,
     root: &Root,
     control: &Control,
     progress: &ScanProgress,
-) -> Result<PostVerify, LaterError> {
+) -> Result<PostVerify, PostVerifyError> {
     let plan = archive.plan();
     check(archive, options.crash.is_some())?;
     let mut facts = Vec::new();
@@ -66,7 +66,7 @@ pub fn verify_later(
     let mut verifier = Verifier::of(plan, targets, modes, options.memory);
     if let Some(target) = shared_stream(plan, &verifier.places, |_| true) {
         let path = shown(&plan.targets[usize::from(target)].path);
-        return Err(LaterError::Unsuitable(format!(
+        return Err(PostVerifyError::Unsuitable(format!(
             "{}: several jobs used {path}, one of them through a stream of the C library (--engine stdio): when its buffer was \
              written is not known, so nor is what the file should hold",
             shown(&archive.dir())
@@ -91,7 +91,7 @@ pub fn verify_later(
     let mut scan: Option<ScanFacts> = None;
     for (target, (path, facts)) in options.targets.iter().zip(&facts).enumerate() {
         let own = scan_one(&verifier, target as u16, path, facts, &clock, control, progress);
-        let own = own.map_err(|error| LaterError::Open { path: path.clone(), error })?;
+        let own = own.map_err(|error| PostVerifyError::Open { path: path.clone(), error })?;
         scan = Some(scan.map_or(own, |all| all.with(own)));
     }
     let known = Known { plan, records: &records, passes: &archive.run().passes, durable: durable.as_ref() };
@@ -103,9 +103,10 @@ pub fn verify_later(
 }
 
 /// Refuses results whose content on the target is not known.
-fn check(archive: &Archive, is_after_crash: bool) -> Result<(), LaterError> {
+fn check(archive: &Archive, is_after_crash: bool) -> Result<(), PostVerifyError> {
     let (plan, run) = (archive.plan(), archive.run());
-    let unsuitable = |why: &str| Err(LaterError::Unsuitable(format!("{}: {why}", shown(&archive.dir()))));
+    let unsuitable =
+        |why: &str| Err(PostVerifyError::Unsuitable(format!("{}: {why}", shown(&archive.dir()))));
     if run.is_import || run.tool == RECORDING || !plan.engine.is_real() {
         return unsuitable("it is no run on a real target, so nothing on one is known of it");
     }
@@ -140,7 +141,7 @@ struct Change {
 }
 
 /// Repeats all writes of the run in the expected state; returns the last time in it.
-fn repeat(records: &Records<'_>, verifier: &Verifier) -> Result<Nanos, LaterError> {
+fn repeat(records: &Records<'_>, verifier: &Verifier) -> Result<Nanos, PostVerifyError> {
     let mut changes: Vec<Change> = Vec::new();
     // Begins before ends: of equal times the requests count as concurrent.
     let mut events: Vec<(Nanos, bool, u32)> = Vec::new();

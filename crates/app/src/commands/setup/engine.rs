@@ -1,7 +1,7 @@
 //! The engine that the options select.
 
 use crate::args::common::IoArgs;
-use crate::args::means::{EngineArg, EngineArgs};
+use crate::args::setup::{EngineArg, EngineArgs};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_plan::{

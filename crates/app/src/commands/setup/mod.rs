@@ -4,7 +4,7 @@ mod engine;
 
 pub use self::engine::{check, engine, pretended_size};
 use crate::args::common::IoArgs;
-use crate::args::means::MeansArgs;
+use crate::args::setup::SetupArgs;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_plan::{Access, Faults, Fill, Memory, Pacing, Phase, Plan, RunId, Target};
@@ -24,14 +24,14 @@ pub(super) fn check_verify(io: &IoArgs) -> Result<(), Failure> {
 pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phase) -> Plan {
     Plan {
         seed: io.seed,
-        sample_every: io.means.sample_every,
+        sample_every: io.setup.sample_every,
         destroy: io.destroy,
         engine: engine(&io.engine),
         access: Access { buffered: io.buffered, sync: io.sync },
         fill: Fill { random_percent: io.fill_random },
-        pacing: pacing(&io.means),
-        memory: memory(&io.means),
-        faults: faults(&io.means),
+        pacing: pacing(&io.setup),
+        memory: memory(&io.setup),
+        faults: faults(&io.setup),
         verify: io.verify.verification(),
         inject: io.verify.inject.clone(),
         claim: io.claim,
@@ -42,15 +42,15 @@ pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phas
     }
 }
 
-fn pacing(args: &MeansArgs) -> Pacing {
+fn pacing(args: &SetupArgs) -> Pacing {
     let pin = args.pin.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
     Pacing { spin: args.spin, pin, nice: args.nice, realtime: args.realtime }
 }
 
-fn memory(args: &MeansArgs) -> Memory {
+fn memory(args: &SetupArgs) -> Memory {
     Memory { buffers: args.buffer_memory, hugepages: args.hugepages }
 }
 
-fn faults(args: &MeansArgs) -> Faults {
+fn faults(args: &SetupArgs) -> Faults {
     Faults { max_errors: args.max_errors, short: args.short }
 }

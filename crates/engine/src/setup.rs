@@ -1,14 +1,14 @@
-//! The means to execute a plan on this machine: backends, memory for data, pacing. Where the plan leaves something open, or the
+//! The setup that executes a plan on this machine: backends, memory for data, pacing. Where the plan leaves something open, or the
 //! machine does not allow it, this module decides and reports it.
 
 use crate::engines::{simulated, usable};
 use crate::error::RunError;
+use crate::job_loop::{JobLoop, parts};
 use crate::job_status::JobStatus;
-use crate::part::{Part, parts};
 use crate::passes::{PassRules, Remake};
 use crate::payload::{DataSource, Payloads};
 use crate::pools::Pools;
-use crate::prepare::{Fitted, Prepared};
+use crate::prepare::{PlacedJob, Prepared};
 use crate::shared::Shared;
 use crate::stage::Stage;
 use crate::verify::EXTRA;
@@ -42,9 +42,9 @@ impl Prepared {
     }
 
     /// The part of the setup that is the same for the whole run.
-    pub(crate) fn means(&self, clock: &Clock) -> ResolvedSetup {
+    pub(crate) fn setup(&self, clock: &Clock) -> ResolvedSetup {
         let (engine, fallback) = usable(self.plan.engine);
-        let mut means = ResolvedSetup {
+        let mut setup = ResolvedSetup {
             engine: self.engine_names(engine),
             fallback,
             notices: Vec::new(),
@@ -53,25 +53,25 @@ impl Prepared {
             clock: ClockInfo::default(),
         };
         if self.max_waiting < self.plan.overlap.max_waiting {
-            means.notices.push(format!(
+            setup.notices.push(format!(
                 "the push-back list of each target holds {} requests instead of {}, because memory allows no more",
                 self.max_waiting, self.plan.overlap.max_waiting
             ));
         }
         if self.is_timed() {
-            means.clock = ClockInfo {
+            setup.clock = ClockInfo {
                 source: clock.source().into(),
                 cost_ps: clock.cost_ps(),
                 error: Nanos(clock.correct()),
             };
         }
-        means
+        setup
     }
 
     /// A backend of a job with the faults of its target, where the plan injects any.
     fn with_faults_of_job(
         &self,
-        fitted: &Fitted,
+        fitted: &PlacedJob,
         backend: Box<dyn Backend>,
         shared: Shared<'_>,
     ) -> Box<dyn Backend> {
@@ -82,7 +82,7 @@ impl Prepared {
     }
 
     /// Returns a function that makes a loop's backend on the file of another pass.
-    pub(crate) fn remake<'a>(&'a self, fitted: &'a Fitted, shared: Shared<'a>) -> Remake<'a> {
+    pub(crate) fn remake<'a>(&'a self, fitted: &'a PlacedJob, shared: Shared<'a>) -> Remake<'a> {
         let clock = shared.clock;
         Box::new(move |file, pool| match file {
             None => Ok(Box::new(Null::new(clock.clone(), 1))),
@@ -96,7 +96,7 @@ impl Prepared {
 
 /// Everything that one issuing loop works with.
 pub(crate) struct Equipment {
-    pub(crate) part: Part,
+    pub(crate) part: JobLoop,
     pub(crate) settings: Settings,
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) payloads: Payloads,
@@ -107,19 +107,19 @@ pub(crate) struct Equipment {
 pub(crate) fn equip(
     stage: Stage<'_>,
     shared: Shared<'_>,
-    means: &mut ResolvedSetup,
+    setup: &mut ResolvedSetup,
 ) -> Result<Vec<Equipment>, RunError> {
     let parts = parts(stage.phase());
     let workers = parts.len();
     let job_status: Vec<Arc<JobStatus>> = stage.jobs.iter().map(|_| Arc::default()).collect();
     let mut buffer_bytes = 0;
-    let one = |part: Part| -> Result<Equipment, RunError> {
+    let one = |part: JobLoop| -> Result<Equipment, RunError> {
         let pool = stage.pool(part, workers, shared.pools)?;
-        let backend = stage.backend(part, shared, pool.as_ref(), &mut means.notices)?;
+        let backend = stage.backend(part, shared, pool.as_ref(), &mut setup.notices)?;
         let fitted = &stage.jobs[part.job].fitted;
         let backend = stage.prepared.with_faults_of_job(fitted, backend, shared);
         buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
-        let settings = stage.settings(part, means.spin);
+        let settings = stage.settings(part, setup.spin);
         let home = stage.keeps_pools(part).then(|| shared.pools.clone());
         let purge = stage.jobs[part.job].fitted.job.options.purge_cpu_cache.0;
         let payloads = Payloads::new(stage.data_source(part), pool, home).purging(purge);
@@ -127,13 +127,13 @@ pub(crate) fn equip(
     };
     let equipment = parts.into_iter().map(one).collect::<Result<_, _>>()?;
     shared.pools.clear();
-    means.buffer_bytes = means.buffer_bytes.max(buffer_bytes);
+    setup.buffer_bytes = setup.buffer_bytes.max(buffer_bytes);
     Ok(equipment)
 }
 
 impl Stage<'_> {
     /// Memory for the data of a loop; `None` where the engine needs no memory.
-    fn pool(self, part: Part, workers: usize, pools: &Pools) -> Result<Option<BufferPool>, RunError> {
+    fn pool(self, part: JobLoop, workers: usize, pools: &Pools) -> Result<Option<BufferPool>, RunError> {
         let plan = &self.prepared.plan;
         if !plan.transfers_data() {
             return Ok(None);
@@ -151,12 +151,12 @@ impl Stage<'_> {
     }
 
     /// Whether the memory of a loop may serve another one.
-    fn keeps_pools(self, part: Part) -> bool {
+    fn keeps_pools(self, part: JobLoop) -> bool {
         let options = &self.jobs[part.job].fitted.job.options;
         !options.shared_memory && options.buffer_set.0 == 0
     }
 
-    pub(crate) fn data_source(self, part: Part) -> DataSource {
+    pub(crate) fn data_source(self, part: JobLoop) -> DataSource {
         let plan = &self.prepared.plan;
         DataSource {
             run_id: plan.run_id,
@@ -168,7 +168,7 @@ impl Stage<'_> {
         }
     }
 
-    fn settings(self, part: Part, spin: Nanos) -> Settings {
+    fn settings(self, part: JobLoop, spin: Nanos) -> Settings {
         let fitted = &self.jobs[part.job].fitted;
         let think_time = fitted.job.workload.generator().and_then(|generator| generator.thinktime);
         // A simulated clock moves only while the loop waits.
@@ -192,7 +192,7 @@ impl Stage<'_> {
 
     fn backend(
         self,
-        part: Part,
+        part: JobLoop,
         shared: Shared<'_>,
         pool: Option<&BufferPool>,
         notices: &mut Vec<String>,
@@ -227,7 +227,7 @@ impl Stage<'_> {
 /// The backend of a job on an open file.
 fn on_file(
     plan: &Plan,
-    fitted: &Fitted,
+    fitted: &PlacedJob,
     file: File,
     clock: &Clock,
     pool: Option<&BufferPool>,
