@@ -4,19 +4,14 @@ use crate::args::record::{InterfaceArg, RecordArgs, WatchArg};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_lines, print_message, unused_name, utc_stamp};
 use crate::progress_line::ProgressLine;
-use crate::session::command_line;
+use crate::session::{command_line, printing};
 use crate::signals;
-use iosonar_capture::{cleanup, is_recording};
 use iosonar_engine::Control;
 use iosonar_runner::Session;
-use iosonar_studies::record::{self, Devices, Interface, Question, Watch, overhead};
+use iosonar_studies::record::{self, Devices, Interface, Question, Watch, is_tracing_left, overhead};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Number of checks whether tracing is off, one each 10 ms.
-const PATIENCE: u32 = 200;
 
 /// Records, measures the overhead of recording, or cleans up.
 pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
@@ -28,7 +23,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     let control = Arc::new(Control::default());
     if args.measure_overhead {
         signals::stop_on_signal(control.clone(), || {
-            if is_left() {
+            if is_tracing_left() {
                 print_lines("\niosonar: aborted; 'iosonar record --cleanup' switches tracing off");
             }
         })?;
@@ -39,7 +34,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         question.out = new_name(&args.devices)?;
     }
     let dir = question.out.clone();
-    signals::stop_on_signal(control.clone(), move || print_aborted(is_left(), &dir))?;
+    signals::stop_on_signal(control.clone(), move || print_aborted(is_tracing_left(), &dir))?;
     let answer = record::run(&session(args, control), &question)?;
     print(&answer.to_string())?;
     println!("{}", shown(&question.out));
@@ -77,16 +72,6 @@ fn new_name(devices: &[PathBuf]) -> Result<PathBuf, Failure> {
     Ok(unused_name(&format!("{name}-{}", utc_stamp(iosonar_os::realtime_ns()))))
 }
 
-/// Waits until the stopping recorder has switched tracing off; returns whether it is still on. Only the recorder can do that, because
-/// its buffers are open.
-fn is_left() -> bool {
-    let is_on = |_| {
-        std::thread::sleep(Duration::from_millis(10));
-        is_recording()
-    };
-    (0..PATIENCE).all(is_on)
-}
-
 fn print_aborted(is_left: bool, dir: &Path) {
     let left = if is_left { "switches tracing off, and " } else { "" };
     print_lines(format_args!(
@@ -97,18 +82,7 @@ fn print_aborted(is_left: bool, dir: &Path) {
 
 /// Removes what killed recorders left in the kernel, and completes their archives.
 fn clean(dirs: &[PathBuf]) -> Result<Exit, Failure> {
-    let cleaned = cleanup().map_err(Failure::broke)?;
-    for pid in &cleaned.removed {
-        print_message(format_args!(
-            "iosonar: process {pid} is gone: its tracing was switched off and removed"
-        ));
-    }
-    for pid in &cleaned.alive {
-        print_message(format_args!("iosonar: process {pid} still records, and was left alone"));
-    }
-    if cleaned.removed.is_empty() {
-        print_message("iosonar: nothing was left in the kernel");
-    }
+    record::clean_up(&printing())?;
     for dir in dirs {
         match record::conclude_cut_off(dir)? {
             Some(answer) => print(&answer.to_string())?,
