@@ -15,6 +15,7 @@ use iosonar_inputs::{Figures, Input, SummaryOptions, deskew};
 use iosonar_plan::Plan;
 use iosonar_runner::{Concluded, Ended, Notice, Observer, Scene, Session, Stage};
 use iosonar_studies::verdict;
+use iosonar_text::shell::quoted;
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -193,19 +194,6 @@ fn new_name(info: &RunInfo) -> PathBuf {
 /// The command as typed, quoted where a shell would need it.
 pub fn command_line() -> String {
     std::env::args_os().map(|arg| quoted(&arg.to_string_lossy())).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether a shell takes a character as it is.
-pub fn is_plain(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c)
-}
-
-/// A word as a shell takes it.
-pub fn quoted(word: &str) -> String {
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// Turns the records of a run into Parquet and sums up; prints which parts cannot be stored.

@@ -1,10 +1,11 @@
-//! Text for people: names that others chose, escaped; numbers with units; the one writer of comma-separated values.
+//! Text for people: names that others chose, escaped; numbers with units; words for a shell; the one writer of comma-separated values.
 //!
 //! Names of files, devices, processes and hosts, labels, comments and lines of foreign programs may contain anything. A terminal
 //! obeys control characters, a line end starts another line, and bidirectional marks change the order of the text around them.
 //! [`shown`] and [`one_line`] print each such character as an escape.
 
 pub mod csv;
+pub mod shell;
 pub mod units;
 
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! Job files of fio: they are not read as plans, but equivalent commands can be suggested.
 
 use super::{translate, word};
-use crate::session::{is_plain, quoted};
+use iosonar_text::shell::{is_plain, quoted};
 use std::ffi::OsString;
 use std::path::Path;
 

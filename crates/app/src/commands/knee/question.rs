@@ -1,10 +1,11 @@
 //! The question of `iosonar knee`: the plan of its ramps, and their rates.
 
 use crate::args::knee::KneeArgs;
-use crate::commands::{replay::check_is_load, setup};
+use crate::commands::setup;
 use crate::exit::Failure;
 use crate::output::unused_dated;
 use anyhow::anyhow;
+use iosonar_inputs::check_is_load;
 use iosonar_plan::{
     ByteSize, Decimal, Generator, Job, Order, Overlap, OverlapPolicy, Phase, Plan, Target, TraceReplay,
     Workload,
