@@ -60,6 +60,12 @@ pub fn is_whole(dir: &Path) -> Result<bool> {
     Ok(!is_running && dir.join(RECORDS).exists() && dir.join(SUMMARY).exists())
 }
 
+/// Whether a file is the plan kept in an archive: it was not written by a user.
+pub fn is_kept_plan(file: &Path) -> bool {
+    let beside = |path: PathBuf| path.with_file_name(RUN).exists();
+    file.file_name().is_some_and(|name| name == PLAN) && file.canonicalize().is_ok_and(beside)
+}
+
 /// Names of the files and directories of an archive.
 const NAMES: [&str; 18] = [
     PLAN,

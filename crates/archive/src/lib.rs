@@ -28,7 +28,7 @@ mod text;
 
 pub use dir::{
     Archive, ArchiveWriter, DerivedLog, EVENTS, HISTOGRAMS, LOG, MadeRecords, PARTS, RECORDS, SUMMARY,
-    SeriesLog, is_whole, parse_sample, remove_archive,
+    SeriesLog, is_kept_plan, is_whole, parse_sample, remove_archive,
 };
 pub use error::ArchiveError;
 pub use extents::TargetMap;

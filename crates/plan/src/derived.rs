@@ -1,6 +1,7 @@
-//! Facts that follow from a plan: its claim, the parts of its processes, whether it is probed.
+//! Facts that follow from a plan: its claim, the parts of its processes, what it changes and which commands it runs, whether it is probed.
 
 use crate::{Claim, Executor, Job, Plan, Probe, Target, Workload};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 impl Plan {
@@ -49,6 +50,26 @@ impl Plan {
         let mut part = self.clone();
         part.phases.iter_mut().for_each(|phase| phase.jobs.retain(|job| targets.contains(&job.target)));
         part
+    }
+
+    /// The first target that is changed, as far as the plan shows: requests of recorded loads are not in the plan.
+    pub fn changed_target(&self) -> Option<&Target> {
+        let changes = |job: &Job| match &job.workload {
+            Workload::Generated(generator) => generator.writes() || job.options.changes_file(),
+            Workload::Trace(_) => job.options.changes_file(),
+        };
+        let changed = self.jobs().find(|(_, job)| changes(job)).map(|(_, job)| usize::from(job.target));
+        let removed = self.targets.iter().position(|target| target.file.delete);
+        self.targets.get(changed.or(removed)?)
+    }
+
+    /// Shell commands that filter its loads, each once.
+    pub fn commands(&self) -> BTreeSet<&str> {
+        let filters = self.jobs().filter_map(|(_, job)| match &job.workload {
+            Workload::Trace(load) => Some(&load.filter),
+            Workload::Generated(_) => None,
+        });
+        filters.flat_map(|filter| filter.commands()).collect()
     }
 
     /// Whether its reads are probed before the run; `is_long`: the run is worth some seconds more.
