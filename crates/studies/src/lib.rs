@@ -5,6 +5,7 @@
 //! question, and prints the answer. Errors name a field of a question as the command's option (`--size`).
 
 pub mod answers;
+pub mod blkreplay;
 pub mod cache;
 pub mod calibrate;
 pub mod cells;
