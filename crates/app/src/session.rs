@@ -137,7 +137,7 @@ pub fn printing() -> Session {
 }
 
 /// The observer of this command's sessions.
-pub fn terminal(listener: &Listener, timings: &Timings) -> Terminal {
+fn terminal(listener: &Listener, timings: &Timings) -> Terminal {
     Terminal { phase: listener.phase(), timings: timings.clone(), progress: None }
 }
 

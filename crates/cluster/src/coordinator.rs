@@ -5,6 +5,7 @@ use crate::launch::{Event, Launch, Participant, What};
 use crate::merge::{PartResult, merge_info, merge_records, merge_series, unread};
 use crate::offset::{Offset, RoundTrip};
 use crate::outset::{ProcessFacts, machines};
+use crate::phase_progress::PhaseProgress;
 use crate::protocol::{Order, PROTOCOL, Report, harmless};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
 use iosonar_archive::{PARTS, remove_archive};
@@ -18,7 +19,7 @@ use iosonar_runner::{Ended, Intent, MachineBefore};
 use iosonar_text::{one_line, shown};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Interval at which a wait for processes checks whether the run is stopped.
 const POLL: Duration = Duration::from_millis(20);
@@ -44,17 +45,6 @@ pub enum TogetherError {
     /// The run has ended, but its records cannot be merged; the text has their location.
     #[error("{0}")]
     Unmerged(String),
-}
-
-/// Progress of a run.
-#[derive(Debug, Clone, Copy)]
-pub struct PhaseProgress<'a> {
-    /// Number of the starting phase, from 0.
-    pub number: usize,
-    /// Number of phases.
-    pub of: usize,
-    /// Its name in the plan.
-    pub name: &'a str,
 }
 
 /// Report of a prepared process.
@@ -164,7 +154,7 @@ impl<'a> Assembled<'a> {
     ///
     /// # Errors
     /// A process cannot be started, or cannot execute its part; no target was changed.
-    pub fn new(
+    pub(crate) fn new(
         setup: &Launch,
         plan: &'a Plan,
         command: &str,
@@ -245,6 +235,11 @@ impl<'a> Assembled<'a> {
         Err(TogetherError::Refused(text))
     }
 
+    /// The plan that is executed.
+    pub(crate) fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
     /// Facts about the whole run before its start.
     pub fn info(&self) -> RunInfo {
         let info = RunInfo::new(TOOL, &self.command, Vec::new()).started_here();
@@ -260,12 +255,12 @@ impl<'a> Assembled<'a> {
     }
 
     /// Machines before the start, with the planned use of their targets.
-    pub fn machines(&self) -> Vec<MachineBefore> {
+    pub(crate) fn machines(&self) -> Vec<MachineBefore> {
         machines(self.parts.iter().filter_map(ProcessReport::found))
     }
 
     /// Messages for the user before the start, one per line.
-    pub fn messages(&self) -> Vec<String> {
+    pub(crate) fn messages(&self) -> Vec<String> {
         let lines = |part: &ProcessReport| {
             let told = part.prepared.as_ref().map_or(&[][..], |prepared| &prepared.told);
             let prefix = part.host.as_ref().map(|host| format!("host {host}: ")).unwrap_or_default();
@@ -340,13 +335,14 @@ impl<'a> Assembled<'a> {
     ///
     /// # Errors
     /// See [`TogetherError`]. Errors during the run are not returned; they are in the state of the result.
-    pub fn run(
+    pub(crate) fn run(
         mut self,
         dir: &Path,
         written_back: Option<WrittenBack>,
         control: &Control,
         show: impl FnMut(PhaseProgress<'_>),
     ) -> Result<Executed<'a>, TogetherError> {
+        let begun = Instant::now();
         let info = self.info();
         let archive = ArchiveWriter::create(dir, self.plan, &self.environment(written_back), &info)?;
         let parts = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
@@ -358,7 +354,7 @@ impl<'a> Assembled<'a> {
             let _ = part.process.archive.set(own);
             part.process.order(&order);
         }
-        self.run_phases(control, show);
+        self.run_phases(control, begun, show);
         self.pump(control, ProcessReport::is_gone);
         if self.parts.iter().all(|part| part.starts.is_empty()) {
             archive.discard();
@@ -369,7 +365,8 @@ impl<'a> Assembled<'a> {
         Ok(Executed { all: self, archive, info, parts: parts_made })
     }
 
-    fn run_phases(&mut self, control: &Control, mut show: impl FnMut(PhaseProgress<'_>)) {
+    /// Executes one phase after the other. `begun` is the start of the run.
+    fn run_phases(&mut self, control: &Control, begun: Instant, mut show: impl FnMut(PhaseProgress<'_>)) {
         let plan = self.plan;
         for (number, phase) in plan.phases.iter().enumerate() {
             let id = number as u16;
@@ -384,7 +381,8 @@ impl<'a> Assembled<'a> {
                 return;
             }
             self.read_clocks(control);
-            show(PhaseProgress { number, of: plan.phases.len(), name: &phase.name });
+            let (of, elapsed) = (plan.phases.len(), begun.elapsed());
+            show(PhaseProgress { number, of, name: &phase.name, elapsed });
             self.begin(id);
             if phase.jobs.iter().any(|job| job.options.has_steps_before()) {
                 self.meet(id, control);
@@ -477,7 +475,7 @@ impl Executed<'_> {
     ///
     /// # Errors
     /// Writing failed; the archives of the processes stay.
-    pub fn merge(mut self) -> Result<Ended, TogetherError> {
+    pub(crate) fn merge(mut self) -> Result<Ended, TogetherError> {
         // State in case the program is killed meanwhile. A full disk also shows in the records.
         let why =
             format!("the records of its processes are not merged; they are in {}", shown(&self.parts.path()));

@@ -1,6 +1,7 @@
 //! Starts processes and queues their reports as events.
 
 use crate::protocol::{Order, Report, TAKE_PART, hear, say};
+use crate::remote_shell;
 use iosonar_os::{create, monotonic_ns};
 use iosonar_plan::{Executor, Host};
 use iosonar_text::{one_line, shown};
@@ -58,6 +59,14 @@ pub(crate) struct Participant {
 }
 
 impl Launch {
+    /// Starts this program, with the remote shell that the environment names.
+    ///
+    /// # Errors
+    /// The path of this program is unknown.
+    pub fn of_this_program(hear: fn(&str)) -> io::Result<Launch> {
+        Ok(Launch { program: std::env::current_exe()?, remote_shell: remote_shell::of_environment(), hear })
+    }
+
     /// Starts the process that executes a part. Its first reports are the next events of `part`.
     pub(crate) fn start(
         &self,

@@ -9,7 +9,7 @@
 //!
 //! Reading order: `protocol` (messages), `member` (one process), `launch` (starting processes), `coordinator`
 //! (synchronisation), `offset` (clocks of other machines), `outset` (facts before the first request), `merge` (one
-//! archive of many).
+//! archive of many), `session` (all of it, with reports to an observer).
 
 mod coordinator;
 mod launch;
@@ -17,8 +17,12 @@ mod member;
 mod merge;
 mod offset;
 mod outset;
+mod phase_progress;
 pub mod protocol;
+mod remote_shell;
+mod session;
 
-pub use coordinator::{Assembled, Executed, PhaseProgress, TogetherError};
+pub use coordinator::Assembled;
 pub use launch::Launch;
 pub use member::take_part;
+pub use phase_progress::PhaseProgress;

@@ -47,7 +47,12 @@ impl Error {
     /// Reports that a signal stopped the work, and that what was made is removed.
     pub fn stopped(signal: Signal) -> Error {
         let cause = anyhow::anyhow!("stopped by a signal; what was made is removed");
-        Error { kind: ErrorKind::Stopped(signal), cause }
+        Error::stopped_with(signal, cause)
+    }
+
+    /// Reports that a signal stopped the work, with another cause.
+    pub fn stopped_with(signal: Signal, cause: impl Into<anyhow::Error>) -> Error {
+        Error { kind: ErrorKind::Stopped(signal), cause: cause.into() }
     }
 
     /// The same, with words before the cause.
