@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[0m\x1b[2J";
+const ENTER_SCREEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[0m\x1b[2J";
 const LEAVE_SCREEN: &str = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Maximum wait when leaving a terminal that takes no output.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -88,7 +88,7 @@ impl Screen {
         if !held.take_keys() {
             return;
         }
-        (self.sent, self.rest, self.entered) = (None, ENTER.into(), true);
+        (self.sent, self.rest, self.entered) = (None, ENTER_SCREEN.into(), true);
         held.is_entered = true;
         IS_ENTERED.store(true, Relaxed);
     }

@@ -165,7 +165,7 @@ impl Blktrace {
         let (mut damaged, mut over) = (0, Vec::new());
         let mut visit = Visit::begin();
         for (index, file) in self.files.iter_mut().enumerate() {
-            visit.seek_to(file.cpu);
+            visit.move_to(file.cpu);
             match file.drain(self.actions, out) {
                 Ok(more) => damaged += more,
                 Err(error) if self.traces[file.trace].is_there() => return Err(error),
@@ -202,7 +202,7 @@ impl Visit {
         Visit { home: sched_getaffinity(None).ok(), here: None }
     }
 
-    fn seek_to(&mut self, cpu: usize) {
+    fn move_to(&mut self, cpu: usize) {
         if self.home.is_none() || self.here == Some(cpu) || cpu >= CpuSet::MAX_CPU {
             return;
         }
@@ -465,8 +465,8 @@ fn end_traces(mark: &Path) -> Result<(), CaptureError> {
 fn parse_trace(line: &str) -> Option<Trace> {
     let mut words = line.splitn(3, ' ');
     let (device, inode, dir) = (Device::parse(words.next()?)?, words.next()?.parse().ok()?, words.next()?);
-    let is_told = inode > 0;
-    is_told.then_some(Trace { node: node(device).ok()?, dir: dir.into(), inode, lost: 0 })
+    let is_reported = inode > 0;
+    is_reported.then_some(Trace { node: node(device).ok()?, dir: dir.into(), inode, lost: 0 })
 }
 
 #[cfg(test)]
@@ -497,7 +497,7 @@ mod tests {
         let home = || sched_getaffinity(None).unwrap();
         let before = home();
         let mut visit = Visit::begin();
-        visit.seek_to(0);
+        visit.move_to(0);
         drop(visit);
         assert_eq!(home(), before);
     }

@@ -32,7 +32,7 @@ const LEAD_OF_EACH: u64 = 20_000;
 
 /// Why processes cannot execute a plan together.
 #[derive(Debug, thiserror::Error)]
-pub enum TogetherError {
+pub(crate) enum TogetherError {
     /// A process cannot be started, or cannot execute its part; nothing was changed.
     #[error("{0}")]
     Refused(String),
@@ -56,7 +56,7 @@ struct PartPrepared {
 }
 
 /// A process and its reports.
-struct ProcessReport {
+struct MemberProcess {
     process: Participant,
     targets: Vec<u16>,
     /// Name of its machine, if remote.
@@ -84,7 +84,7 @@ struct ProcessReport {
     starts: Vec<(u64, u64)>,
 }
 
-impl ProcessReport {
+impl MemberProcess {
     fn found(&self) -> Option<ProcessFacts<'_>> {
         let PartPrepared { info, environment, intent, .. } = self.prepared.as_ref()?;
         Some(ProcessFacts { host: self.host.as_deref(), info, environment, intent })
@@ -144,7 +144,7 @@ impl ProcessReport {
 pub struct Assembled<'a> {
     plan: &'a Plan,
     command: String,
-    parts: Vec<ProcessReport>,
+    parts: Vec<MemberProcess>,
     events: Receiver<Event>,
     is_stop_told: bool,
 }
@@ -167,7 +167,7 @@ impl<'a> Assembled<'a> {
             let name = name_of(plan, executor, &targets);
             let started = setup.start(number, executor, name.clone(), &to);
             let process = started.map_err(|error| TogetherError::Refused(format!("{name}: {error}")))?;
-            parts.push(ProcessReport {
+            parts.push(MemberProcess {
                 process,
                 targets,
                 host: host_of(executor).map(String::from),
@@ -223,7 +223,7 @@ impl<'a> Assembled<'a> {
         if control.signal().is_some() {
             return Err(TogetherError::Stopped);
         }
-        let lost = |part: &ProcessReport| part.lost.is_some();
+        let lost = |part: &MemberProcess| part.lost.is_some();
         let cause = self.parts.iter().position(|part| lost(part) && part.is_cause);
         let Some(first) = cause.or_else(|| self.parts.iter().position(lost)) else { return Ok(()) };
         let part = &mut self.parts[first];
@@ -256,12 +256,12 @@ impl<'a> Assembled<'a> {
 
     /// Machines before the start, with the planned use of their targets.
     pub(crate) fn machines(&self) -> Vec<MachineBefore> {
-        machines(self.parts.iter().filter_map(ProcessReport::found))
+        machines(self.parts.iter().filter_map(MemberProcess::found))
     }
 
     /// Messages for the user before the start, one per line.
     pub(crate) fn messages(&self) -> Vec<String> {
-        let lines = |part: &ProcessReport| {
+        let lines = |part: &MemberProcess| {
             let told = part.prepared.as_ref().map_or(&[][..], |prepared| &prepared.told);
             let prefix = part.host.as_ref().map(|host| format!("host {host}: ")).unwrap_or_default();
             told.iter().map(move |line| format!("{prefix}{line}")).collect::<Vec<_>>()
@@ -290,7 +290,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Receives reports until `holds` is true for each process that is not gone.
-    fn pump(&mut self, control: &Control, holds: impl Fn(&ProcessReport) -> bool) {
+    fn pump(&mut self, control: &Control, holds: impl Fn(&MemberProcess) -> bool) {
         while !self.parts.iter().all(|part| part.is_gone() || holds(part)) {
             if let Some(signal) = control.signal().filter(|_| !self.is_stop_told) {
                 self.is_stop_told = true;
@@ -355,7 +355,7 @@ impl<'a> Assembled<'a> {
             part.process.order(&order);
         }
         self.run_phases(control, begun, show);
-        self.pump(control, ProcessReport::is_gone);
+        self.pump(control, MemberProcess::is_gone);
         if self.parts.iter().all(|part| part.starts.is_empty()) {
             archive.discard();
             self.refuse_lost(control)?;
@@ -399,7 +399,7 @@ impl<'a> Assembled<'a> {
     /// Reads the clocks of other machines.
     fn read_clocks(&mut self, control: &Control) {
         let own = self.parts.iter().find(|part| !part.is_remote).and_then(|part| part.clock.clone());
-        let is_other = |part: &ProcessReport| part.is_remote && (own.is_none() || part.clock != own);
+        let is_other = |part: &MemberProcess| part.is_remote && (own.is_none() || part.clock != own);
         self.parts.iter_mut().for_each(|part| part.trips.clear());
         for number in 1..=ROUND_TRIPS {
             for part in self.parts.iter_mut().filter(|part| is_other(part)) {
@@ -422,7 +422,7 @@ impl<'a> Assembled<'a> {
 
     fn begin(&mut self, phase: u16) {
         let earliest =
-            |part: &ProcessReport| part.ready.map_or(0, |(_, earliest)| part.offset.here(earliest));
+            |part: &MemberProcess| part.ready.map_or(0, |(_, earliest)| part.offset.here(earliest));
         let earliest = self.parts.iter().map(earliest).max().unwrap_or(0);
         let at = earliest.max(monotonic_ns() + self.lead());
         for part in &mut self.parts {
@@ -435,15 +435,15 @@ impl<'a> Assembled<'a> {
     /// Starts the requests when all processes have completed the preceding file operations.
     fn meet(&mut self, phase: u16, control: &Control) {
         let plan = self.plan;
-        let has_job = |part: &ProcessReport| {
+        let has_job = |part: &MemberProcess| {
             plan.phases[usize::from(phase)].jobs.iter().any(|job| part.targets.contains(&job.target))
         };
-        let has_arrived = |part: &ProcessReport| part.arrived.is_some_and(|(arrived, _)| arrived == phase);
+        let has_arrived = |part: &MemberProcess| part.arrived.is_some_and(|(arrived, _)| arrived == phase);
         self.pump(control, |part| !has_job(part) || has_arrived(part) || part.has_ended(phase));
         // The preceding operations may have taken minutes, in which clocks drift.
         self.read_clocks(control);
         let arrived =
-            |part: &ProcessReport| Some(part.offset.here(part.arrived.filter(|_| has_arrived(part))?.1));
+            |part: &MemberProcess| Some(part.offset.here(part.arrived.filter(|_| has_arrived(part))?.1));
         let latest = self.parts.iter().filter_map(arrived).max().unwrap_or(0);
         let at = latest.max(monotonic_ns() + self.lead());
         for part in self.parts.iter_mut().filter(|part| has_arrived(part)) {
@@ -461,7 +461,7 @@ impl<'a> Assembled<'a> {
 }
 
 /// A finished run. Each process has separate records.
-pub struct Executed<'a> {
+pub(crate) struct Executed<'a> {
     all: Assembled<'a>,
     archive: ArchiveWriter,
     /// Facts at the start.
@@ -519,7 +519,7 @@ impl Executed<'_> {
 }
 
 /// Result of a process. That of a lost process is the content of its log.
-fn result_of(part: &mut ProcessReport) -> PartResult {
+fn result_of(part: &mut MemberProcess) -> PartResult {
     let status = part.process.dismiss();
     let (archive, unread) = archive_of(part);
     let known = part.done.take().or_else(|| archive.as_ref().map(|archive| archive.run().clone()));
@@ -554,7 +554,7 @@ fn result_of(part: &mut ProcessReport) -> PartResult {
 }
 
 /// Opens the archive of a process, if it exists; also returns why it is unreadable.
-fn archive_of(part: &ProcessReport) -> (Option<Archive>, Option<String>) {
+fn archive_of(part: &MemberProcess) -> (Option<Archive>, Option<String>) {
     let Some(dir) = part.process.archive.get().filter(|dir| dir.exists()) else { return (None, None) };
     match Archive::open(dir) {
         Ok(archive) => (Some(archive), None),

@@ -3,7 +3,7 @@
 use crate::header::noise;
 use iosonar_plan::Dedupe;
 
-/// Part of a unit that a word belongs to. Parts share no numbers.
+/// Scope in which a word of a unit repeats. Scopes share no numbers.
 #[derive(Clone, Copy)]
 enum WordScope {
     /// One word of the target.

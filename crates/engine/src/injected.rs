@@ -1,7 +1,7 @@
 //! Faults that the plan injects: a wrapper around each backend, and the ledger of the injected faults.
 
 use crate::paths::one_for_each_path;
-use crate::prepare::PlacedJob;
+use crate::prepare::FittedJob;
 use iosonar_archive::ArchiveWriter;
 use iosonar_backend::{Backend, Faulty, FaultyDevice, FaultyTarget, Injector, OtherRun};
 use iosonar_content::{SectorHeader, fill};
@@ -16,7 +16,7 @@ pub(crate) struct Injected {
 
 impl Injected {
     /// `None` where the plan injects nothing. `jobs` are those of each target.
-    pub(crate) fn new(plan: &Plan, jobs: &[Vec<(&Phase, &PlacedJob)>]) -> Option<Injected> {
+    pub(crate) fn new(plan: &Plan, jobs: &[Vec<(&Phase, &FittedJob)>]) -> Option<Injected> {
         if plan.inject.is_empty() {
             return None;
         }
@@ -91,8 +91,8 @@ fn other_run(run_id: u64, filled: Fill) -> OtherRun {
 }
 
 /// The end of a target that no request covers; empty where unknown.
-fn outside(jobs: &[&PlacedJob]) -> Extent {
-    let end = |job: &&PlacedJob| {
+fn outside(jobs: &[&FittedJob]) -> Extent {
+    let end = |job: &&FittedJob| {
         let generator = job.job.workload.generator()?;
         let region = generator.region?.of(job.size);
         (generator.at_end == AtEnd::Wrap).then(|| generator.offset.0 + region)

@@ -4,7 +4,7 @@
 //! guard. [`Prepared::run`] does the run: one issuing thread for each target or job, one writer of records, one
 //! sampler of counters. This room knows no arguments and prints nothing.
 //!
-//! To read it: `prepare` (all that is known before the start), `means` (the means of execution here), `run` (phases, time zero, the
+//! To read it: `prepare` (all that is known before the start), `setup` (backends, memory and pacing on this machine), `run` (phases, time zero, the
 //! end), `stage`, `loops` and `start` (a phase and its threads), then `worker`, the loop that all else is for, with its `feed`,
 //! `payload`, `pass_barrier` and `job_status`. `shared` is the state of a run that all its threads see.
 

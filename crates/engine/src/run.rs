@@ -7,7 +7,7 @@ use crate::journal::Journal;
 use crate::loops::{LoopEnd, StageEnd};
 use crate::paths::one_for_each_path;
 use crate::pools::Pools;
-use crate::prepare::{Claimed, JobReady, PlacedJob, Prepared, range_of};
+use crate::prepare::{Claimed, FittedJob, JobReady, Prepared, range_of};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
@@ -85,7 +85,7 @@ impl Prepared {
         }
     }
 
-    fn target_info(&self, claimed: &Claimed, jobs: &[(&Phase, &PlacedJob)]) -> TargetInfo {
+    fn target_info(&self, claimed: &Claimed, jobs: &[(&Phase, &FittedJob)]) -> TargetInfo {
         let mut sources: Vec<String> = jobs.iter().map(|(_, job)| job.workload.name()).collect();
         sources.dedup();
         let facts = || jobs.iter().filter_map(|(_, job)| job.workload.facts());
@@ -124,7 +124,7 @@ impl Prepared {
     }
 
     /// Whether a job may find in the page cache the data that it reads, and that would be no result.
-    fn may_hit_the_page_cache(&self, phase: &Phase, job: &PlacedJob) -> bool {
+    fn may_hit_the_page_cache(&self, phase: &Phase, job: &FittedJob) -> bool {
         let is_emptied = phase.remount.is_some() || job.job.options.before.contains(&FileStep::Evict);
         let is_of_device = matches!(self.plan.claim(), Claim::Device | Claim::Replay);
         is_of_device && job.workload.reads() && self.plan.is_buffered(&job.job) && !is_emptied
@@ -472,7 +472,7 @@ impl Prepared {
 }
 
 /// The range that jobs may change, each in its number of passes.
-fn written<'a>(jobs: impl Iterator<Item = (&'a PlacedJob, u32)>) -> Option<WrittenRange> {
+fn written<'a>(jobs: impl Iterator<Item = (&'a FittedJob, u32)>) -> Option<WrittenRange> {
     let writing = jobs.filter(|(job, _)| job.workload.writes()).map(|(job, passes)| job.range(passes));
     let ranges = writing.filter(|range| !range.is_empty());
     ranges.map(|range| WrittenRange { start: range.start, end: range.end }).reduce(WrittenRange::with)

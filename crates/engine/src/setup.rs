@@ -1,4 +1,4 @@
-//! The setup that executes a plan on this machine: backends, memory for data, pacing. Where the plan leaves something open, or the
+//! The setup of a run on this machine: backends, memory for data, pacing. Where the plan leaves something open, or the
 //! machine does not allow it, this module decides and reports it.
 
 use crate::engines::{simulated, usable};
@@ -8,7 +8,7 @@ use crate::job_status::JobStatus;
 use crate::passes::{PassRules, Remake};
 use crate::payload::{DataSource, Payloads};
 use crate::pools::Pools;
-use crate::prepare::{PlacedJob, Prepared};
+use crate::prepare::{FittedJob, Prepared};
 use crate::shared::Shared;
 use crate::stage::Stage;
 use crate::verify::EXTRA;
@@ -71,7 +71,7 @@ impl Prepared {
     /// A backend of a job with the faults of its target, where the plan injects any.
     fn with_faults_of_job(
         &self,
-        fitted: &PlacedJob,
+        fitted: &FittedJob,
         backend: Box<dyn Backend>,
         shared: Shared<'_>,
     ) -> Box<dyn Backend> {
@@ -82,7 +82,7 @@ impl Prepared {
     }
 
     /// Returns a function that makes a loop's backend on the file of another pass.
-    pub(crate) fn remake<'a>(&'a self, fitted: &'a PlacedJob, shared: Shared<'a>) -> Remake<'a> {
+    pub(crate) fn remake<'a>(&'a self, fitted: &'a FittedJob, shared: Shared<'a>) -> Remake<'a> {
         let clock = shared.clock;
         Box::new(move |file, pool| match file {
             None => Ok(Box::new(Null::new(clock.clone(), 1))),
@@ -103,7 +103,7 @@ pub(crate) struct Equipment {
     pub(crate) job_status: Arc<JobStatus>,
 }
 
-/// Makes everything that the issuing loops of a phase work with, and notes it in `means`.
+/// Makes everything that the issuing loops of a phase work with, and notes it in `setup`.
 pub(crate) fn equip(
     stage: Stage<'_>,
     shared: Shared<'_>,
@@ -227,7 +227,7 @@ impl Stage<'_> {
 /// The backend of a job on an open file.
 fn on_file(
     plan: &Plan,
-    fitted: &PlacedJob,
+    fitted: &FittedJob,
     file: File,
     clock: &Clock,
     pool: Option<&BufferPool>,

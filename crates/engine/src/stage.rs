@@ -1,7 +1,7 @@
 //! A phase that is executed, and the requests of its issuing loops.
 
 use crate::job_loop::JobLoop;
-use crate::prepare::{JobReady, PlacedJob, Prepared, open_requests};
+use crate::prepare::{FittedJob, JobReady, Prepared, open_requests};
 use iosonar_load::{Flushed, Generated, Jittered, Known, LoadError, Setting, Source};
 use iosonar_plan::Phase;
 
@@ -28,7 +28,7 @@ impl<'a> Stage<'a> {
         &self.prepared.plan.phases[usize::from(self.number)]
     }
 
-    pub(crate) fn job(self, part: JobLoop) -> &'a PlacedJob {
+    pub(crate) fn job(self, part: JobLoop) -> &'a FittedJob {
         &self.jobs[part.job].fitted
     }
 

@@ -46,7 +46,7 @@ pub enum LoadError {
     #[error(
         "request {number}: offset {offset} and length {length} must be multiples of 512, with a length above 0 and an end below 2^63"
     )]
-    TracePosition {
+    Unaligned {
         /// Which request.
         number: u64,
         /// Its offset in bytes.
@@ -104,7 +104,7 @@ fn timed(number: u64, request: &Request) -> Result<TimedRequest, LoadError> {
             let sectors = (offset / SECTOR, length / SECTOR);
             let is_whole = offset % SECTOR == 0 && length % SECTOR == 0 && length > 0;
             let extent = Extent::from_sectors(sectors.0, sectors.1).filter(|_| is_whole);
-            extent.ok_or(LoadError::TracePosition { number, offset, length })?
+            extent.ok_or(LoadError::Unaligned { number, offset, length })?
         }
         _ => return Err(LoadError::Unsupported { number, op }),
     };
@@ -136,7 +136,7 @@ mod tests {
         let written = |requests: &[Request]| write_load(&path, requests.iter().copied()).unwrap_err();
         for place in [(100, 4096), (0, 0), (0, 100), (u64::MAX - 1023, 1024)] {
             let error = written(&[read(0, 0, 4096), read(1, place.0, place.1)]);
-            assert!(matches!(error, LoadError::TracePosition { number: 2, .. }), "{error}");
+            assert!(matches!(error, LoadError::Unaligned { number: 2, .. }), "{error}");
         }
         let backward = written(&[read(5, 0, 512), read(4, 0, 512)]);
         assert!(matches!(backward, LoadError::Due { number: 2, .. }), "{backward}");

@@ -1,8 +1,8 @@
 //! Questions about storage, and how they are answered.
 //!
 //! Each question is a folder: `question.rs` says what is asked, `run.rs` executes it in a [`Session`](iosonar_runner::Session), `answer.rs`
-//! holds the result; other files serve these. This room knows no arguments, no signals and no terminal: a command turns arguments into a
-//! question, and prints the answer. Errors name a field of a question as the command's option (`--size`).
+//! holds the result; other files serve these. `blkreplay`, `replay` and `request_logs` have only what commands share with other programs.
+//! This room knows no arguments, no signals and no terminal: a command turns arguments into a question, and prints the answer. Errors name a field of a question as the command's option (`--size`).
 
 pub mod answers;
 pub mod blkreplay;

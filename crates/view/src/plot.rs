@@ -222,7 +222,7 @@ mod tests {
         let plotted = Plotted { skipped, ..Plotted::default() };
         let latencies = format!("no latencies: {}, {}", Picture::SONAR.stem(), Picture::DELAY.stem());
         let samples = format!("no samples: {}", Picture::MACHINE.stem());
-        assert_eq!(plotted.reasons(&[]), [latencies.clone()]);
+        assert_eq!(plotted.reasons(&[]), std::slice::from_ref(&latencies));
         assert_eq!(plotted.reasons(&[Picture::MACHINE]), [latencies, samples]);
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn pair(
         let stop = &stop;
         let read_a = scope.spawn(move || send(a, by_due.0, stop, &to_a));
         let read_b = scope.spawn(move || send(b, by_due.1, stop, &to_b));
-        let mut paired = join(Items::of(from_a), Items::of(from_b), a_blocks.width_ns());
+        let mut paired = join(Candidates::of(from_a), Candidates::of(from_b), a_blocks.width_ns());
         stop.store(true, Relaxed);
         for reader in [read_a, read_b] {
             paired.lost += reader.join().map_err(|_| io::Error::other("reading the records broke off"))??;
@@ -165,18 +165,18 @@ fn send(
 }
 
 /// Requests as they come out of a channel.
-struct Items {
+struct Candidates {
     from: Receiver<Vec<Candidate>>,
     piece: std::vec::IntoIter<Candidate>,
 }
 
-impl Items {
-    fn of(from: Receiver<Vec<Candidate>>) -> Items {
-        Items { from, piece: Vec::new().into_iter() }
+impl Candidates {
+    fn of(from: Receiver<Vec<Candidate>>) -> Candidates {
+        Candidates { from, piece: Vec::new().into_iter() }
     }
 }
 
-impl Iterator for Items {
+impl Iterator for Candidates {
     type Item = Candidate;
 
     fn next(&mut self) -> Option<Candidate> {
@@ -190,7 +190,7 @@ impl Iterator for Items {
 }
 
 /// Matches two ascending streams. Ends early if the runs clearly did different things.
-fn join(mut a: Items, mut b: Items, width_ns: u64) -> Paired {
+fn join(mut a: Candidates, mut b: Candidates, width_ns: u64) -> Paired {
     const CLEARLY: u64 = 1000;
     let mut paired = Paired::new();
     let (mut left, mut right) = (a.next(), b.next());

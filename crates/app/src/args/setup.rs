@@ -1,4 +1,4 @@
-//! What can be typed about the means of a run: engine, pacing, memory, faults.
+//! Options of the setup of a run: engine, pacing, memory, faults.
 
 use crate::args::words::{Word, words};
 use clap::{Args, ValueEnum};

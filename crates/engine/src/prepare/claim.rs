@@ -1,6 +1,6 @@
 //! Claiming targets: the guard is asked, files are opened or made. Starts only after every target has been inspected.
 
-use super::fit::{JobsByTarget, PlacedJob, may_share};
+use super::fit::{FittedJob, JobsByTarget, may_share};
 use super::inputs::name;
 use super::look::Inspected;
 use crate::control::Control;
@@ -30,7 +30,7 @@ pub(crate) struct Claim {
 pub(super) fn claim_all(
     plan: &Plan,
     targets: &mut [Inspected],
-    phases: &[Vec<PlacedJob>],
+    phases: &[Vec<FittedJob>],
     root: &Root,
     control: &Control,
 ) -> Result<Vec<Option<Claim>>, PrepareError> {
@@ -122,7 +122,7 @@ impl Claimer<'_> {
     /// Completes the setup of an open target; returns later passes whose files exist already.
     fn finish(&mut self, index: usize, t: &Inspected, file: &File) -> Result<Vec<u32>, PrepareError> {
         let block = t.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
-        let is_odd = |fitted: &&PlacedJob| {
+        let is_odd = |fitted: &&FittedJob| {
             !fitted.job.access(self.plan.access).buffered && !fitted.workload.is_aligned(block)
         };
         if self.jobs.on(index).iter().any(is_odd) {

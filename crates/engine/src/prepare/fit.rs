@@ -20,7 +20,7 @@ const UNKNOWN_LENGTH: u64 = 1 << 20;
 const FAR: u64 = 1 << 62;
 
 /// A job whose target is suitable.
-pub(crate) struct PlacedJob {
+pub(crate) struct FittedJob {
     pub(crate) job: Job,
     /// Path of the target, as typed.
     path: String,
@@ -33,7 +33,7 @@ pub(crate) struct PlacedJob {
     pub(crate) grows: bool,
 }
 
-impl PlacedJob {
+impl FittedJob {
     /// Bytes of its target that hold its requests in `passes` passes, as far as that is known before the start.
     pub(crate) fn range(&self, passes: u32) -> Range<u64> {
         let size = self.placement.size();
@@ -61,7 +61,7 @@ fn fit(
     workload: Known,
     looked: &Inspected,
     size: u64,
-) -> Result<PlacedJob, PrepareError> {
+) -> Result<FittedJob, PrepareError> {
     let steps = &job.options;
     let size = if looked.is_file() { size_after(&steps.before, size) } else { size };
     let is_buffered = job.access(plan.access).buffered;
@@ -81,7 +81,7 @@ fn fit(
     let placement = Placement::new(reach, block)
         .map_err(|error| PrepareError::Placement { path: looked.path(), error })?;
     let size = if extended.is_some() { size } else { placement.size() };
-    let fitted = PlacedJob { job: job.clone(), path: looked.path(), size, placement, workload, grows };
+    let fitted = FittedJob { job: job.clone(), path: looked.path(), size, placement, workload, grows };
     fitted.check_fits()?;
     if extended.is_some() && fitted.workload.writes() && !looked.is_file() && placement.size() > size {
         return Err(PrepareError::Series { path: looked.path(), end: placement.size(), size });
@@ -95,7 +95,7 @@ pub(super) fn fit_phase<'a>(
     phase: &Phase,
     known: Vec<Known>,
     target_of: &dyn Fn(usize) -> (&'a Inspected, u64),
-) -> Result<Vec<PlacedJob>, PrepareError> {
+) -> Result<Vec<FittedJob>, PrepareError> {
     let fit_one = |(job, known): (&Job, Known)| {
         let (looked, size) = target_of(job.target.into());
         fit(plan, phase, job, known, looked, size)
@@ -209,11 +209,11 @@ fn reach(
 pub(super) fn check_apart(
     plan: &Plan,
     looked: &[Inspected],
-    phases: &[Vec<PlacedJob>],
+    phases: &[Vec<FittedJob>],
 ) -> Result<(), PrepareError> {
     let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
     let read = |kind: &str, file: &Path| (identity(file), format!("{kind} {}", name(file)));
-    let loads = |job: &PlacedJob| match &job.job.workload {
+    let loads = |job: &FittedJob| match &job.job.workload {
         Workload::Trace(load) => {
             let file = Some(load.file.as_path()).filter(|file| !is_stdin(file));
             file.into_iter()
@@ -251,11 +251,11 @@ pub(super) fn check_apart(
 }
 
 /// The jobs on each target, of all phases: looked up once, because plans have thousands of targets.
-pub(super) struct JobsByTarget<'a>(Vec<Vec<&'a PlacedJob>>);
+pub(super) struct JobsByTarget<'a>(Vec<Vec<&'a FittedJob>>);
 
 impl<'a> JobsByTarget<'a> {
     /// Groups the jobs of `phases` by target.
-    pub(super) fn of(phases: &'a [Vec<PlacedJob>], targets: usize) -> JobsByTarget<'a> {
+    pub(super) fn of(phases: &'a [Vec<FittedJob>], targets: usize) -> JobsByTarget<'a> {
         let mut all = vec![Vec::new(); targets];
         for fitted in phases.iter().flatten() {
             all[usize::from(fitted.job.target)].push(fitted);
@@ -264,7 +264,7 @@ impl<'a> JobsByTarget<'a> {
     }
 
     /// The jobs on a target.
-    pub(super) fn on(&self, target: usize) -> &[&'a PlacedJob] {
+    pub(super) fn on(&self, target: usize) -> &[&'a FittedJob] {
         &self.0[target]
     }
 
@@ -275,12 +275,12 @@ impl<'a> JobsByTarget<'a> {
 }
 
 /// Whether other targets of the plan may be the same file or device as that of these jobs: overlaps were requested then.
-pub(super) fn may_share(plan: &Plan, jobs: &[&PlacedJob]) -> bool {
-    let is_generated = |fitted: &&PlacedJob| fitted.job.workload.generator().is_some();
+pub(super) fn may_share(plan: &Plan, jobs: &[&FittedJob]) -> bool {
+    let is_generated = |fitted: &&FittedJob| fitted.job.workload.generator().is_some();
     plan.overlap.policy == OverlapPolicy::Allow && jobs.iter().all(is_generated)
 }
 
-impl PlacedJob {
+impl FittedJob {
     /// Checks that the requests fit into the target.
     fn check_fits(&self) -> Result<(), PrepareError> {
         if self.size >= FAR {

@@ -63,10 +63,10 @@ impl Scanner<'_> {
         }
         let input = open_load(&load.file, self.control)?;
         // Another window of the same file finds the same lines.
-        let is_told = self.scanned.iter().any(|(l, _)| l.file == load.file && l.filter == load.filter);
+        let is_reported = self.scanned.iter().any(|(l, _)| l.file == load.file && l.filter == load.filter);
         let (notices, file) = (self.notices.clone(), load.file.clone());
         let tell = move |notice| {
-            if !is_told {
+            if !is_reported {
                 notices(&file, &notice);
             }
         };

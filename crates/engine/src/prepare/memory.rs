@@ -1,7 +1,7 @@
 //! Memory follows from the plan, so it is known before the start.
 
 use super::available::{available_memory, usable};
-use super::fit::PlacedJob;
+use super::fit::FittedJob;
 use crate::engines::usable as usable_engine;
 use crate::error::PrepareError;
 use crate::job_loop::{JobLoop, parts};
@@ -30,7 +30,7 @@ pub(super) struct Shares {
 /// content of simulated devices another one.
 pub(super) fn fit_memory(
     plan: &Plan,
-    phases: &[Vec<PlacedJob>],
+    phases: &[Vec<FittedJob>],
     root: &Root,
 ) -> Result<Shares, PrepareError> {
     let available = available_memory(root);
@@ -49,7 +49,7 @@ pub(super) fn fit_memory(
 }
 
 /// Maximum memory for the expected state of all targets: the needs of the written ranges, up to the plan's limit.
-fn state_bytes(plan: &Plan, phases: &[Vec<PlacedJob>]) -> u64 {
+fn state_bytes(plan: &Plan, phases: &[Vec<FittedJob>]) -> u64 {
     if !plan.verify.is_on() {
         return 0;
     }
@@ -80,7 +80,7 @@ impl Default for Touched {
 }
 
 impl Touched {
-    fn add(&mut self, job: &PlacedJob, passes: u32) {
+    fn add(&mut self, job: &FittedJob, passes: u32) {
         let size = job.placement.size();
         let end = job.workload.facts().map_or(size, |facts| facts.max_end.min(size));
         // Where each pass starts elsewhere, the region moves.
@@ -115,7 +115,7 @@ impl Touched {
 /// of verification.
 fn check_phase(
     plan: &Plan,
-    jobs: &[PlacedJob],
+    jobs: &[FittedJob],
     parts: &[JobLoop],
     state: u64,
     available: u64,
@@ -139,7 +139,7 @@ fn check_phase(
     if needed <= usable(available) {
         return Ok(());
     }
-    let longest = jobs.iter().map(PlacedJob::max_length).max().unwrap_or(0);
+    let longest = jobs.iter().map(FittedJob::max_length).max().unwrap_or(0);
     let depth = jobs.iter().map(|job| job.job.depth).max().unwrap_or(1);
     let mut what =
         format!("{} targets, {depth} requests in flight on each, up to {longest} bytes long", jobs.len());
@@ -153,9 +153,9 @@ fn check_phase(
 }
 
 /// Checks that the longest request of each job fits into its share of memory for data; otherwise it would wait for ever.
-fn check_buffers(plan: &Plan, jobs: &[PlacedJob], workers: usize) -> Result<(), PrepareError> {
+fn check_buffers(plan: &Plan, jobs: &[FittedJob], workers: usize) -> Result<(), PrepareError> {
     let short =
-        |job: &&PlacedJob| plan.transfers_data() && job.buffer_bytes(plan, workers) < job.max_length() as u64;
+        |job: &&FittedJob| plan.transfers_data() && job.buffer_bytes(plan, workers) < job.max_length() as u64;
     match jobs.iter().find(short) {
         None => Ok(()),
         Some(job) => Err(PrepareError::Buffers {

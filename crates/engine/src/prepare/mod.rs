@@ -16,7 +16,7 @@ pub use available::filter_room;
 pub use inputs::NoticeSink;
 pub use prepared::{Prepared, TargetReady};
 
-pub(crate) use fit::PlacedJob;
+pub(crate) use fit::FittedJob;
 pub(crate) use inputs::open_requests;
 pub(crate) use prepared::{Claimed, JobReady, range_of};
 
@@ -92,7 +92,7 @@ fn fit_all(
     plan: &Plan,
     known: Vec<Vec<Known>>,
     looked: &[Inspected],
-) -> Result<Vec<Vec<PlacedJob>>, PrepareError> {
+) -> Result<Vec<Vec<FittedJob>>, PrepareError> {
     let mut sizes: Vec<u64> = looked.iter().map(|target| target.size).collect();
     let (mut phases, by_path) = (Vec::new(), targets_by_path(plan));
     for (phase, known) in plan.phases.iter().zip(known) {

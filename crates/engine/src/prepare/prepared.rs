@@ -1,7 +1,7 @@
 //! A plan that can be executed: its targets are claimed, and its jobs fitted to them.
 
 use super::claim::Claim;
-use super::fit::{PlacedJob, fit_phase};
+use super::fit::{FittedJob, fit_phase};
 use super::inputs::NoticeSink;
 use super::look::Inspected;
 use crate::error::PrepareError;
@@ -48,7 +48,7 @@ pub(crate) struct Claimed {
 
 /// A job whose target is claimed.
 pub(crate) struct JobReady {
-    pub(crate) fitted: PlacedJob,
+    pub(crate) fitted: FittedJob,
     /// Counters of parsing its load during the run.
     pub(crate) told: Arc<ParseCounters>,
 }
@@ -56,12 +56,12 @@ pub(crate) struct JobReady {
 /// A target that is ready, with its jobs.
 pub struct TargetReady<'a> {
     claimed: &'a Claimed,
-    jobs: Vec<&'a PlacedJob>,
+    jobs: Vec<&'a FittedJob>,
     range: Range<u64>,
 }
 
 /// Bytes of a target among which the requests of its jobs lie, as far as that is known before the start.
-pub(crate) fn range_of(jobs: &[(&Phase, &PlacedJob)]) -> Range<u64> {
+pub(crate) fn range_of(jobs: &[(&Phase, &FittedJob)]) -> Range<u64> {
     let ranges = jobs.iter().map(|(phase, job)| job.range(phase.passes));
     let hull = |a: Range<u64>, b: Range<u64>| a.start.min(b.start)..a.end.max(b.end);
     let range = ranges.reduce(hull).unwrap_or(0..0);
@@ -143,7 +143,7 @@ impl TargetReady<'_> {
     /// Highest requested end of its loads ÷ size (blkreplay manual 3.1.4), where it is known before the start.
     pub fn wraparound_factor(&self) -> Option<f64> {
         let factor =
-            |job: &&PlacedJob| Some(job.workload.facts()?.max_end as f64 / job.placement.size() as f64);
+            |job: &&FittedJob| Some(job.workload.facts()?.max_end as f64 / job.placement.size() as f64);
         self.jobs.iter().filter_map(factor).reduce(f64::max)
     }
 
@@ -191,7 +191,7 @@ impl Prepared {
     }
 
     /// The jobs of all phases, one list for each target.
-    pub(crate) fn jobs_by_target(&self) -> Vec<Vec<(&Phase, &PlacedJob)>> {
+    pub(crate) fn jobs_by_target(&self) -> Vec<Vec<(&Phase, &FittedJob)>> {
         let mut all = vec![Vec::new(); self.targets.len()];
         for (phase, job) in self.jobs() {
             all[usize::from(job.fitted.job.target)].push((phase, &job.fitted));
@@ -277,7 +277,7 @@ impl Prepared {
     }
 
     /// Treatment of a job's overlaps, with no more effort than it needs.
-    pub(crate) fn overlap(&self, job: &PlacedJob) -> Overlap {
+    pub(crate) fn overlap(&self, job: &FittedJob) -> Overlap {
         let mut overlap = self.plan.overlap;
         // A request alone in flight meets no other, and some workloads have no conflicting requests.
         if job.job.depth == 1 || !job.can_conflict(overlap.strong) {

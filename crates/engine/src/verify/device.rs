@@ -424,8 +424,8 @@ impl Device {
                 });
             }
             // A write that is in flight now may be there, too: its absence proves no more than the first read did.
-            let is_told = !is_expected && legal.iter().all(|tag| judged.tags.contains(tag));
-            !(is_told && own.contains(&sector))
+            let is_reported = !is_expected && legal.iter().all(|tag| judged.tags.contains(tag));
+            !(is_reported && own.contains(&sector))
         });
         let answer = match seen.first() {
             None => ReadAgain::Failed,
@@ -581,7 +581,10 @@ fn legal_tag(
         Content::Other => {
             let is_zero = || bytes.iter().all(|byte| *byte == 0);
             // After a crash a sector may hold a part of a write in flight: that has a header of this run.
-            let is_part = |found: BadContent| matches!(found, BadContent::Damaged(header, _) if header.run_id == looks.run_id);
+            let is_part = |found: BadContent| match found {
+                BadContent::Damaged(header, _) => header.run_id == looks.run_id,
+                _ => false,
+            };
             let is_initial =
                 || looks.after_crash.is_none() || !is_part(BadContent::of(bytes, looks.fill, looks.poison));
             let is_legal =

@@ -70,8 +70,8 @@ pub(super) fn missing_writes(
     })?;
     let missing = verifier.first_targets().filter_map(|target| {
         let Lost { places, last_there, writes, .. } = &lost[verifier.places[target].device];
-        let is_told = !places.is_empty() && *writes >= FEWEST;
-        is_told.then_some(MissingWrites { target: target as u16, after: *last_there, writes: *writes })
+        let is_reported = !places.is_empty() && *writes >= FEWEST;
+        is_reported.then_some(MissingWrites { target: target as u16, after: *last_there, writes: *writes })
     });
     Ok(missing.collect())
 }

@@ -6,7 +6,7 @@ use super::scan_progress::ScanProgress;
 use super::verifier::Verifier;
 use crate::files::TargetFile;
 use crate::job_loop::{JobLoop, parts};
-use crate::prepare::PlacedJob;
+use crate::prepare::FittedJob;
 use crate::shared::Shared;
 use crate::stage::{Requests, Stage};
 use iosonar_load::{Known, LoadError, Source};
@@ -144,7 +144,7 @@ impl Survey<'_> {
     }
 
     /// Examines the requests of one issuing loop.
-    fn part(&mut self, stage: Stage<'_>, part: JobLoop, fitted: &PlacedJob) -> Result<(), Unknown> {
+    fn part(&mut self, stage: Stage<'_>, part: JobLoop, fitted: &FittedJob) -> Result<(), Unknown> {
         let phase = stage.phase();
         let passes = match &fitted.workload {
             Known::Trace(_, None) => return Err(Unknown::StandardInput),
@@ -169,7 +169,7 @@ impl Survey<'_> {
         &mut self,
         mut source: Box<dyn Source>,
         target: u16,
-        fitted: &PlacedJob,
+        fitted: &FittedJob,
     ) -> Result<(), Unknown> {
         let device = self.verifier.places[usize::from(target)].device;
         let base = self.verifier.places[usize::from(target)].base;
@@ -188,7 +188,7 @@ impl Survey<'_> {
     }
 
     /// Adds the region of a workload with unknown places.
-    fn add_region(&mut self, target: u16, fitted: &PlacedJob) {
+    fn add_region(&mut self, target: u16, fitted: &FittedJob) {
         let Some(generator) = fitted.job.workload.generator() else { return };
         let Some(region) = generator.region.filter(|_| generator.at_end == AtEnd::Wrap) else { return };
         let place = self.verifier.places[usize::from(target)];

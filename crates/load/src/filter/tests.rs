@@ -36,7 +36,7 @@ fn run(all: &[TimedRequest], pipeline: &str) -> Result<Vec<TimedRequest>, LoadEr
     run_text(Text::of(&lines(all)), pipeline)
 }
 
-fn filtered_text(text: &str, pipeline: &str) -> String {
+fn error_text(text: &str, pipeline: &str) -> String {
     run_text(Text::of(text), pipeline).unwrap_err().to_string()
 }
 
@@ -76,7 +76,7 @@ fn every_step_passes_on_load_errors_with_their_line() {
     let merge = format!("merge:{other}");
     for step in ["select:0..1", "sample:7", "reverse", "repeat:2", "slip", "scale:2", "cmd:cat", &merge] {
         for steps in [step.to_string(), format!("shift:1 | {step} | {step}")] {
-            let told = filtered_text(&text, &steps);
+            let told = error_text(&text, &steps);
             assert!(told.starts_with("line 2: the length is missing"), "{steps}: {told}");
         }
     }
@@ -154,9 +154,9 @@ fn merge_rejects_backward_times() {
     let (back, forth) = (at_times(&["2", "1"], 8), at_times(&["1", "2"], 16));
     let (_kept, forth_file) = file(&forth);
     let (_kept_too, back_file) = file(&back);
-    let left = filtered_text(&back, &format!("merge:{forth_file}"));
+    let left = error_text(&back, &format!("merge:{forth_file}"));
     assert!(left.starts_with("line 2: time runs backward, from 2s to 1s"), "{left}");
-    let right = filtered_text(&forth, &format!("shift:5 | merge:{forth_file} | merge:{back_file}"));
+    let right = error_text(&forth, &format!("shift:5 | merge:{forth_file} | merge:{back_file}"));
     assert!(right.starts_with(&format!("{back_file}: line 2: time runs backward")), "{right}");
     // The remedies are ones.
     assert!(left.contains("put a step 'sort' before the merge"), "{left}");
@@ -177,19 +177,19 @@ fn same_file_can_be_merged_repeatedly() {
 
 #[test]
 fn errors_name_merged_file_or_command() {
-    let gone = filtered_text("", "merge:'no such.load'");
+    let gone = error_text("", "merge:'no such.load'");
     assert!(gone.starts_with("no such.load: it cannot be opened: No such file"), "{gone}");
     let (_kept, name) = file(&(at_times(&["1"], 1 << 50) + "1.5 ; 8\n"));
     assert!(
-        filtered_text("", &format!("merge:{name}"))
+        error_text("", &format!("merge:{name}"))
             .starts_with(&format!("{name}: line 2: the length is missing"))
     );
-    let far = filtered_text("", &format!("merge:{name},offset=18014398509481984"));
+    let far = error_text("", &format!("merge:{name},offset=18014398509481984"));
     assert!(
         far.starts_with(&format!("{name}: line 1: after 'merge:{name},")) && far.contains("sector"),
         "{far}"
     );
-    let gave = filtered_text(&at_times(&["1", "2"], 8), "shift:1 | cmd:'sed s/8/-8/2' | shift:1");
+    let gave = error_text(&at_times(&["1", "2"], 8), "shift:1 | cmd:'sed s/8/-8/2' | shift:1");
     assert!(gave.starts_with("what cmd:'sed s/8/-8/2' gave: line 1: the length is negative"), "{gave}");
 }
 

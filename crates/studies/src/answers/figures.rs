@@ -95,12 +95,12 @@ struct LayoutMethod {
     files: Vec<Value>,
     create_bytes_per_second: Option<f64>,
     create_and_sync_bytes_per_second: Option<f64>,
-    later_scans: Option<PostVerifyScans>,
+    later_scans: Option<LaterScans>,
 }
 
 /// The scans after the first one, in bytes per second.
 #[derive(Deserialize)]
-struct PostVerifyScans {
+struct LaterScans {
     mean: f64,
     interval: Option<(f64, f64)>,
 }

@@ -4,6 +4,6 @@ mod place;
 mod result;
 mod words;
 
-pub use place::Place;
+pub use place::ResultPlace;
 pub use result::write_result;
 pub use words::in_own_words;

@@ -7,16 +7,16 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 
 /// Directory of the archive of a run.
-pub struct Place {
+pub struct ResultPlace {
     kept: Option<PathBuf>,
     /// Removed when dropped.
     scratch: OnceCell<OwnDir>,
 }
 
-impl Place {
+impl ResultPlace {
     /// The directory named with `--out`, otherwise a scratch directory.
-    pub fn new(out: Option<&str>) -> Place {
-        Place { kept: out.map(PathBuf::from), scratch: OnceCell::new() }
+    pub fn new(out: Option<&str>) -> ResultPlace {
+        ResultPlace { kept: out.map(PathBuf::from), scratch: OnceCell::new() }
     }
 
     /// Whether the archive is kept in any case.

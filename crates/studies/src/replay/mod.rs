@@ -1,4 +1,4 @@
-//! Replays loads on targets: the windows of the loads.
+//! The windows of loads that are replayed on several targets.
 
 mod windows;
 

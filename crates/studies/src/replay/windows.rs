@@ -53,11 +53,15 @@ impl Windows {
     /// # Errors
     /// There is such a window.
     pub fn check_moved(&self, prepared: &Prepared) -> Result<(), Error> {
+        if self.delta.0 == 0 {
+            return Ok(());
+        }
+        let jobs = prepared.plan().jobs_by_target();
         for target in prepared.targets().iter().skip(1) {
-            let job = prepared.plan().jobs_on(target.number()).next();
+            let job = jobs.get(target.number()).and_then(|jobs| jobs.first());
             let Some(Workload::Trace(load)) = job.map(|job| &job.workload) else { continue };
             let (Some(end), Some(facts)) = (load.window.end, target.load()) else { continue };
-            if self.delta.0 > 0 && facts.load_end < end {
+            if facts.load_end < end {
                 return Err(Error::refused_because(format_args!(
                     "--delta {} moves the window of target {} to {} .. {end}, and load {} ends at {}: use a smaller --delta or --duration, or a longer load",
                     self.delta,

@@ -10,12 +10,17 @@ use iosonar_dialect_blkreplay::{ExportError, Settings, export_later};
 use iosonar_inputs::SummaryOptions;
 use iosonar_plan::Nanos;
 use iosonar_runner::Ended;
-use iosonar_studies::blkreplay::{Place, write_result};
+use iosonar_studies::blkreplay::{ResultPlace, write_result};
 use iosonar_text::shown;
 use std::io::{self, ErrorKind};
 
 /// Writes the result; if that fails, the records are kept.
-pub fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &Timings) -> Result<Exit, Failure> {
+pub fn conclude(
+    settings: &Settings,
+    ended: Ended,
+    place: ResultPlace,
+    timings: &Timings,
+) -> Result<Exit, Failure> {
     let mut info = ended.info.clone();
     info.setup.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
     let stored = Archive::open(ended.archive.dir())?;
@@ -45,7 +50,7 @@ pub fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &Timin
 }
 
 /// Keeps the records of a run whose result could not be written.
-fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit, Failure> {
+fn unwritten(stored: &Archive, place: ResultPlace, error: ExportError) -> Result<Exit, Failure> {
     let is_closed = matches!(&error, ExportError::Write(error) if error.kind() == ErrorKind::BrokenPipe);
     let dir = place.keep();
     let why = match is_closed {

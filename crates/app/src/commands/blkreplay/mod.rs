@@ -18,7 +18,7 @@ use iosonar_dialect_blkreplay::{Command, OPTIONS, Settings, parse, usage};
 use iosonar_engine::{PrepareError, Prepared};
 use iosonar_plan::Nanos;
 use iosonar_runner::{Scene, new_run_id};
-use iosonar_studies::blkreplay::{self, Place};
+use iosonar_studies::blkreplay::{self, ResultPlace};
 use iosonar_text::shown;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -61,7 +61,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
         )));
     }
     settings.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
-    let place = Place::new(settings.out.as_deref());
+    let place = ResultPlace::new(settings.out.as_deref());
     let timings = Timings::new();
     let ready = |_: &Prepared| {
         if let Some(dir) = place.make()? {

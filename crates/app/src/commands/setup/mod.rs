@@ -1,4 +1,4 @@
-//! Translates options into the resolved setup of a run: engine, pacing, memory, faults.
+//! Translates options into a plan: engine, pacing, memory, faults.
 
 mod engine;
 

@@ -22,7 +22,7 @@ pub fn run(question: &Question) -> Result<Answer, Error> {
         Some(latencies) => Ok(Answer { latencies }),
         None => Err(Error::refused_because(format_args!(
             "{}: it has no extent maps: they are kept when a run on regular files of XFS, ext4 or btrfs ends, and not of devices, \
-             recordings, killed runs, other machines and files with too many extents (iosonar show {0} tells)",
+             recordings, killed runs, other machines and files with too many extents (iosonar show --all {0} tells)",
             shown(dir)
         ))),
     }
