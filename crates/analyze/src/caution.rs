@@ -98,6 +98,16 @@ pub enum CautionId {
     Detected(DetectorId),
 }
 
+impl CautionId {
+    /// The name in JSON.
+    pub fn name(self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(name)) => name,
+            _ => String::new(),
+        }
+    }
+}
+
 /// One caution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caution {

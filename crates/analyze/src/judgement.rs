@@ -202,7 +202,7 @@ fn is_false(value: &bool) -> bool {
 
 impl Detection {
     /// Whether it is reported to people.
-    pub fn is_told(&self) -> bool {
+    pub fn is_reported(&self) -> bool {
         self.level >= Level::Caution && self.explained_by.is_none()
     }
 
@@ -265,8 +265,8 @@ impl Judgement {
     }
 
     /// Detections that are reported to people, most severe first.
-    pub fn messages(&self) -> impl Iterator<Item = &Detection> {
-        self.detections.iter().filter(|detection| detection.is_told())
+    pub fn reported(&self) -> impl Iterator<Item = &Detection> {
+        self.detections.iter().filter(|detection| detection.is_reported())
     }
 }
 

@@ -99,6 +99,7 @@ impl Summary {
             verified: info.verified.clone(),
             cautions: Vec::new(),
             judgement: None,
+            story: None,
         };
         if info.tool == RECORDING {
             summary.forget_means();

@@ -3,7 +3,7 @@
 use crate::MostAtOnce;
 use crate::{
     ByScope, Caution, CountsByOp, ErrorCount, Health, Judgement, Machine, OtherOp, Parts, Percentile, Rate,
-    Span, TimeStats, Verdict, Verdicts,
+    Span, Story, TimeStats, Verdict, Verdicts,
 };
 use iosonar_archive::{ProcessLoad, RunState, Verified};
 use iosonar_plan::{OverlapPolicy, Stamp};
@@ -71,6 +71,9 @@ pub struct Summary {
     pub verified: Option<Verified>,
     /// Cautions to read before believing the figures, most severe first.
     pub cautions: Vec<Caution>,
+    /// What happened, why, what the figures are worth, and what to do. Absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub story: Option<Story>,
     /// Verdict on the figures. Absent if nothing is known of the machine, as in results of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,

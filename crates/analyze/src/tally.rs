@@ -6,6 +6,7 @@ use crate::distribution::ByClass;
 use crate::errors::Errors;
 use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
+use crate::losses::Losses;
 use crate::others::OtherOps;
 use crate::parts::PartsTally;
 use crate::places::Places;
@@ -43,6 +44,7 @@ pub struct Tally {
     pub(crate) others: OtherOps,
     traffic: Traffic,
     places: Places,
+    losses: Losses,
 }
 
 impl Tally {
@@ -70,6 +72,7 @@ impl Tally {
             others: OtherOps::default(),
             traffic: Traffic::default(),
             places: Places::new(targets),
+            losses: Losses::default(),
         }
     }
 
@@ -101,6 +104,10 @@ impl Tally {
             self.latency.add(class, latency.0);
             self.delay.add(class, delay.0);
             self.response.add(class, response.0);
+            match class.is_transfer() {
+                true => self.losses.add(record, delay.0, latency.0),
+                false => self.losses.complete(record.completed.map_or(0, |completed| completed.0)),
+            }
             // Limits are those of requests that transfer data.
             if class.is_transfer() {
                 self.above_latency.add(latency, record.due);
@@ -128,6 +135,7 @@ impl Tally {
         self.others.merge(&other.others);
         self.traffic.merge(&other.traffic);
         self.places.merge(&other.places);
+        self.losses.merge(&other.losses);
     }
 
     /// Counts of all targets together.
@@ -150,6 +158,11 @@ impl Tally {
     /// Location of requests.
     pub fn places(&self) -> &Places {
         &self.places
+    }
+
+    /// Response over time.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
     }
 
     /// Distribution of completed − submitted, of completed requests.

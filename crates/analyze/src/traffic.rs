@@ -3,6 +3,7 @@
 
 use crate::During;
 use crate::course::Course;
+use crate::time_range::TimeRange;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::{Direction, Op};
 use std::ops::Range;
@@ -62,6 +63,8 @@ struct Slice {
     /// Completed.
     requests: u64,
     bytes: u64,
+    /// Bytes that all requests moved, read and written, those of a ramp and of failed requests too.
+    moved: [u64; 2],
     /// Sum of the binary logarithms of the latencies, in [`LOG_PARTS`].
     logs: u64,
 }
@@ -108,6 +111,8 @@ impl Slice {
         self.due += other.due;
         self.requests += other.requests;
         self.bytes += other.bytes;
+        self.moved[0] += other.moved[0];
+        self.moved[1] += other.moved[1];
         self.logs += other.logs;
     }
 }
@@ -125,16 +130,20 @@ impl Traffic {
             Direction::Write => self.writes.add(record, latency.0),
             Direction::Other => {
                 let is_zeroed = record.op == Op::WriteZeroes && record.is_completed();
-                self.zeroed_bytes += if is_zeroed { record.executed.length } else { 0 };
+                let zeroed = if is_zeroed { record.executed.length } else { 0 };
+                self.zeroed_bytes += zeroed;
+                self.slice_at(completed.0).moved[1] += zeroed;
                 return;
             }
         }
+        let moved = u64::try_from(record.result).unwrap_or(0);
+        self.slice_at(completed.0).moved[usize::from(record.op.direction() == Direction::Write)] += moved;
         if !record.is_completed() || !is_measured {
             return;
         }
         let logs = ((latency.0.max(1) as f64).log2() * LOG_PARTS) as u64;
         let bytes = u64::try_from(record.result).unwrap_or(0);
-        self.slice_at(completed.0).merge(Slice { due: 0, requests: 1, bytes, logs });
+        self.slice_at(completed.0).merge(Slice { requests: 1, bytes, logs, ..Slice::default() });
     }
 
     /// The slice of a time.
@@ -185,6 +194,21 @@ impl Traffic {
         slices.iter().for_each(|slice| sum.merge(*slice));
         let seconds = (slices.len() as u64 * width) as f64 / 1e9;
         Some((sum.requests as f64 / seconds, sum.bytes as f64 / seconds))
+    }
+
+    /// Bytes that requests of any outcome moved between two times, read and written; of a slice that lies partly there its part. Those of a
+    /// ramp are included.
+    pub fn moved_between(&self, range: TimeRange) -> [f64; 2] {
+        let width = 1u64 << self.shift;
+        let mut sum = [0.0, 0.0];
+        for (index, slice) in self.slices.iter().enumerate() {
+            let from_ns = (index as u64).saturating_mul(width);
+            let overlap = range.overlap_ns(TimeRange { from_ns, to_ns: from_ns.saturating_add(width) });
+            let part = overlap as f64 / width as f64;
+            sum[0] += slice.moved[0] as f64 * part;
+            sum[1] += slice.moved[1] as f64 * part;
+        }
+        sum
     }
 
     /// The time of some slices.

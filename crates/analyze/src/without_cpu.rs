@@ -68,6 +68,20 @@ impl WithoutCpu {
         most.min(range.length_ns() as f64) as u64
     }
 
+    /// Whether samples of this process cover a time.
+    pub fn covers(&self, range: TimeRange) -> bool {
+        let halted = &self.steps().halted;
+        let (first, last) = (halted.first(), halted.last());
+        first
+            .zip(last)
+            .is_some_and(|(first, last)| first.begin_ns <= range.from_ns && last.end_ns >= range.to_ns)
+    }
+
+    /// Time within `range` in which the whole process was stopped, in nanoseconds.
+    pub fn halted_ns(&self, range: TimeRange) -> u64 {
+        (self.halted(range) as u64).min(range.length_ns())
+    }
+
     /// Whether it lacked a CPU for so large a part of `range` that this time says nothing about the target.
     pub fn accounts_for(&self, range: TimeRange) -> bool {
         // Half, because neither is exact.

@@ -18,7 +18,7 @@ pub fn cautions(
 ) -> Vec<Caution> {
     let said = said(summary, plan);
     let detections = match judgement {
-        Some(judgement) => judgement.messages().cloned().collect(),
+        Some(judgement) => judgement.reported().cloned().collect(),
         None => foreseen(summary, plan, run),
     };
     let is_said = |id| said.iter().any(|(by, _)| *by == id);
@@ -51,7 +51,7 @@ fn foreseen(summary: &Summary, plan: &Plan, run: &RunInfo) -> Vec<Detection> {
     let holes = fresh_or_warm_mapping::unwritten(&planned);
     let holes = holes.map(|seen| fresh_or_warm_mapping::DETECTOR.detection(seen, plan.claim()));
     let mut all: Vec<Detection> = predictions(&planned, plan.claim()).into_iter().chain(holes).collect();
-    all.retain(|one| one.is_told() && (plan.engine.is_real() || one.id == DetectorId::WrongSizeDevice));
+    all.retain(|one| one.is_reported() && (plan.engine.is_real() || one.id == DetectorId::WrongSizeDevice));
     all
 }
 

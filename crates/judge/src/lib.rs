@@ -37,6 +37,7 @@ pub use case::{Account, Case};
 pub use cautions::cautions;
 pub use detector::Detector;
 pub use detectors::dirty_at_start::is_much_to_write;
+pub use detectors::foreign_io::{Watched, watched};
 pub use detectors::wrong_size_device::is_wrong_size;
 pub use detectors::{DETECTORS, about};
 pub use finding::Finding;

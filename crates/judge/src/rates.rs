@@ -171,7 +171,7 @@ const SCENARIOS: &[Scenario] = &[
 fn appearances(scenario: &Scenario, detector: DetectorId, seeds: std::ops::Range<u64>) -> usize {
     let has_it = |seed: &u64| {
         let judgement = (scenario.make)(&mut Noise::of(*seed)).judgement();
-        judgement.of(detector).is_some_and(|one| one.is_told() || one.explained_by.is_some())
+        judgement.of(detector).is_some_and(|one| one.is_reported() || one.explained_by.is_some())
     };
     seeds.filter(has_it).count()
 }

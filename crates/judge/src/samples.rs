@@ -1,6 +1,6 @@
 //! Samples of a run: the growth of each counter.
 
-use iosonar_analyze::{During, WithoutCpu};
+use iosonar_analyze::{DeviceTraffic, During, WithoutCpu};
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{DeviceCounter, Series};
 use std::collections::HashMap;
@@ -11,6 +11,8 @@ pub struct Samples {
     series: HashMap<Series, Course>,
     /// Times in which the generator had no CPU.
     pub(crate) without_cpu: WithoutCpu,
+    /// Bytes of each device over time.
+    devices: DeviceTraffic,
     /// The time that the samples must cover: first and last, in nanoseconds of the run's clock.
     needed: Option<(u64, u64)>,
 }
@@ -64,6 +66,7 @@ impl Samples {
 
     pub(crate) fn add(&mut self, time_ns: u64, series: &Series, value: f64) {
         self.without_cpu.add(time_ns, series, value);
+        self.devices.add(time_ns, series, value);
         match self.series.get_mut(series) {
             Some(course) => course.add(time_ns, value),
             None => {
@@ -92,6 +95,16 @@ impl Samples {
         let course = self.series.get(series)?;
         let (during, pace) = course.steepest?;
         (pace > 2.0 * course.mean_pace()).then_some(during)
+    }
+
+    /// Times in which the generator had no CPU.
+    pub fn without_cpu(&self) -> &WithoutCpu {
+        &self.without_cpu
+    }
+
+    /// Bytes of each device over time.
+    pub fn devices(&self) -> &DeviceTraffic {
+        &self.devices
     }
 
     /// Growth of a counter of a device.

@@ -176,7 +176,7 @@ fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Ver
     let has_errors = data_errors(case.run).is_some();
     match has_errors
         || has_warning(case.summary, case.plan)
-        || detections.iter().any(Detection::is_told)
+        || detections.iter().any(Detection::is_reported)
         || !missing.is_empty()
     {
         true => Verdict::Care,
@@ -204,7 +204,8 @@ fn data_errors(run: &RunInfo) -> Option<String> {
 }
 
 fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &[String]) -> String {
-    let told: Vec<&str> = detections.iter().filter(|one| one.is_told()).map(|one| one.id.name()).collect();
+    let told: Vec<&str> =
+        detections.iter().filter(|one| one.is_reported()).map(|one| one.id.name()).collect();
     match verdict {
         Verdict::Trustworthy => format!("trustworthy: {}", reasons(detections)),
         Verdict::NotMeasured => "no storage result: no I/O was done, or a model answered".into(),
@@ -221,8 +222,9 @@ fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &
 
 /// Whether only these targets make a result fake.
 fn account_for_all(fakes: &[FakeTarget], detections: &[Detection]) -> bool {
-    let is_proof = |id| fakes.iter().any(|fake| fake.proofs.contains(&id));
-    let is_accounted_for = |one: &Detection| is_proof(one.id) || one.explained_by.is_some_and(is_proof);
+    let proves_a_target = |id| fakes.iter().any(|fake| fake.proofs.contains(&id));
+    let is_accounted_for =
+        |one: &Detection| proves_a_target(one.id) || one.explained_by.is_some_and(proves_a_target);
     let mut makes_fake = detections.iter().filter(|one| one.is_proof || is_witness(one));
     !fakes.is_empty() && makes_fake.all(is_accounted_for)
 }
@@ -315,7 +317,7 @@ mod tests {
             .holes(1 << 30, 1 << 30);
         let judgement = lab.process_read(0).device_read("vda", 0).cpu(1_000.0, 0.0).judgement();
         assert_eq!(judgement.verdict, Verdict::Fake);
-        let told: Vec<DetectorId> = judgement.messages().map(|one| one.id).collect();
+        let told: Vec<DetectorId> = judgement.reported().map(|one| one.id).collect();
         assert_eq!(told, [DetectorId::UnmappedTarget]);
         let symptom = judgement.of(DetectorId::ReadsNotFromDevice).unwrap();
         assert_eq!((symptom.level, symptom.explained_by), (Level::Fail, Some(DetectorId::UnmappedTarget)));
@@ -341,7 +343,7 @@ mod tests {
         let cached =
             Lab::new().latency_ns(700).reads(40_000, 4096).on_file_system("tmpfs", "").cpu(1_000.0, 0.0);
         let judgement = cached.claiming(Claim::Cache).judgement();
-        assert_eq!(judgement.messages().count(), 0, "{judgement:?}");
+        assert_eq!(judgement.reported().count(), 0, "{judgement:?}");
         assert_ne!(judgement.verdict, Verdict::Fake);
     }
 
@@ -406,7 +408,7 @@ mod tests {
         let behind = |share: f64, waited_ns: f64| {
             let lab = clean().delivered_share(share).issuing(1e9, waited_ns);
             let judgement = lab.judgement();
-            assert!(judgement.of(DetectorId::CpuDisturbed).unwrap().is_told(), "{judgement:?}");
+            assert!(judgement.of(DetectorId::CpuDisturbed).unwrap().is_reported(), "{judgement:?}");
             judgement.of(DetectorId::CannotKeepUp).unwrap().explained_by
         };
         assert_eq!(behind(0.97, 3e9), Some(DetectorId::CpuDisturbed));

@@ -36,7 +36,7 @@ pub fn explained(judgement: &Judgement, page: &str) -> String {
     let mut out = Lines::new(COLUMNS);
     out.paragraph("verdict: ", &judgement.sentence);
     let is_symptom_of = |one: &&Detection, cause| one.explained_by == Some(cause);
-    for told in judgement.messages() {
+    for told in judgement.reported() {
         at_length(&mut out, told);
         link(&mut out, told, page);
         for symptom in judgement.detections.iter().filter(|one| is_symptom_of(one, told.id)) {

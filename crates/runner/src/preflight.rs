@@ -89,7 +89,7 @@ pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<Str
 }
 
 fn refuse_fake(plan: &Plan, long: Option<Nanos>, found: &[Detection]) -> Result<(), Error> {
-    let proof = found.iter().find(|one| one.is_told() && one.is_proof);
+    let proof = found.iter().find(|one| one.is_reported() && one.is_proof);
     let Some((span, proof)) = long.zip(proof).filter(|_| !plan.anyway) else { return Ok(()) };
     Err(Error::refused_because(format_args!(
         "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
@@ -102,7 +102,7 @@ fn refuse_fake(plan: &Plan, long: Option<Nanos>, found: &[Detection]) -> Result<
 /// `machine` comes before the text of each.
 fn cautions(found: &[Detection], machine: &str) -> Vec<String> {
     let line = |one: &Detection| format!("  {machine}caution: {}", one.line().trim_end_matches('.'));
-    found.iter().filter(|one| one.is_told()).map(line).collect()
+    found.iter().filter(|one| one.is_reported()).map(line).collect()
 }
 
 fn use_by_others(environment: &Environment) -> Vec<String> {

@@ -219,14 +219,14 @@ impl Runs<'_> {
     /// Reads and writes get separate figures only if there are both, flushes if there are any.
     fn whos(&self) -> Vec<Who> {
         let has_both = self.only().is_none();
-        let is_told = |who: &Who| match who {
+        let is_reported = |who: &Who| match who {
             Who::All => true,
             Who::Read | Who::Write => has_both,
             Who::Flush => [self.a, self.b]
                 .iter()
                 .any(|run| run.total(Quantity::Latency, Who::Flush).histogram.count() > 0),
         };
-        Who::ALL.into_iter().filter(is_told).collect()
+        Who::ALL.into_iter().filter(is_reported).collect()
     }
 
     fn candidates(&self, pairs: Option<Pair>) -> Vec<Candidate> {

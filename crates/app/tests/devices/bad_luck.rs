@@ -222,7 +222,7 @@ fn reports_lateness_of_stopped_program() {
         let summary = summary(&lab, "out");
         assert!(caution(&summary, "issued-late").is_some(), "{}", summary["cautions"]);
         let judged = Judged(serde_json::from_str(&lab.expect(0, "judge out --json").out).unwrap());
-        assert!(is_told(&judged.detection("cpu-disturbed")), "{:#}", judged.0);
+        assert!(is_reported(&judged.detection("cpu-disturbed")), "{:#}", judged.0);
         // The stop is not reported as the target's stall.
         let analysis: Value = serde_json::from_str(&lab.expect(0, "analyze out --json").out).unwrap();
         let findings = &analysis["findings"];

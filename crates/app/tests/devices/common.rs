@@ -56,7 +56,7 @@ pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() ->
 }
 
 /// Whether a detection is a caution or a failure.
-pub fn is_told(detection: &Value) -> bool {
+pub fn is_reported(detection: &Value) -> bool {
     detection["level"] == "caution" || detection["level"] == "fail"
 }
 

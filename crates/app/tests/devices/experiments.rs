@@ -118,7 +118,7 @@ fn allocating_writes_do_not_reach_their_depth() {
     let lab = lab();
     let write = "-t f --create --rw write --bs 16k --iodepth 32 --size 400m";
     let depth = || Judged::of(&lab, write).detection("queue-depth-not-reached");
-    comes_to_say(is_told, || {
+    comes_to_say(is_reported, || {
         let _ = std::fs::remove_file(lab.path("f"));
         depth()
     });
@@ -131,7 +131,7 @@ fn engine_with_blocking_submission_does_not_reach_its_depth() {
     needs!();
     let lab = lab();
     let write = "-t f --create --rw write --bs 16k --engine aio --iodepth 24 --size 400m";
-    comes_to_say(is_told, || {
+    comes_to_say(is_reported, || {
         let _ = std::fs::remove_file(lab.path("f"));
         Judged::of(&lab, write).detection("queue-depth-not-reached")
     });
@@ -316,7 +316,7 @@ fn distinguishes_target_stalls_from_generator_stalls() {
     let said = |judged: Judged| {
         let hidden = judged.detection("stalls-hidden");
         let stood_still = judged.evidence("cpu-disturbed", "halted_share").map(|share| share > 0.05);
-        json!([hidden["level"], is_told(&hidden) && hidden["explained_by"].is_null(), stood_still])
+        json!([hidden["level"], is_reported(&hidden) && hidden["explained_by"].is_null(), stood_still])
     };
     comes_to_say(|told| *told == json!(["caution", true, false]), || said(run("", &freeze)));
     comes_to_say(|told| told[0].is_null(), || said(run("--rate-iops 500", &freeze)));
@@ -373,23 +373,23 @@ fn reports_unflushed_volatile_cache() {
     let lab = lab();
     let device = LoopDevice::random(32);
     let write = format!("-t {} --destroy --rw write --bs 64k", device.text());
-    for (cache, flush, is_told) in
+    for (cache, flush, is_reported) in
         [("write back", "", true), ("write back", "--fsync 100", false), ("write through", "", false)]
     {
         let _setting = Setting::new(&device, "write_cache", cache);
         let told = Judged::of(&lab, &format!("{write} {flush}")).told("volatile-cache").unwrap();
         // The disk below may have such a cache, too.
         let of_device = told.level == "info" && told.text.starts_with(device.name());
-        assert_eq!(of_device, is_told, "{cache} {flush}: {}", told.text);
+        assert_eq!(of_device, is_reported, "{cache} {flush}: {}", told.text);
     }
     // The kernel counts flushes of a partition for its disk.
     let _setting = Setting::new(&device, "write_cache", "write back");
     let part = device.partition(1, 8, 16);
-    for (flush, is_told) in [("", true), ("--fsync 50", false)] {
+    for (flush, is_reported) in [("", true), ("--fsync 50", false)] {
         let write = format!("-t {} --destroy --rw write --bs 64k {flush}", part.path().display());
         let told = Judged::of(&lab, &write).told("volatile-cache").unwrap();
         let of_disk = told.level == "info" && told.text.contains("nothing was flushed");
-        assert_eq!(of_disk, is_told, "{flush}: {}", told.text);
+        assert_eq!(of_disk, is_reported, "{flush}: {}", told.text);
     }
 }
 
@@ -403,11 +403,11 @@ fn reports_implausibly_fast_flushes() {
     let in_memory = memory.path().join("image");
     std::fs::write(&in_memory, vec![7; 32 << 20]).unwrap();
     let on_disk = Image::random(32);
-    for (image, is_told) in [(in_memory, true), (on_disk.path(), false)] {
+    for (image, is_reported) in [(in_memory, true), (on_disk.path(), false)] {
         let device = LoopDevice::buffered(&image);
         let _setting = Setting::new(&device, "write_cache", "write back");
         let write = format!("-t {} --destroy --rw write --bs 256k --fsync 1", device.text());
-        let is_so = |said: &Value| said["level"].as_str() == Some(if is_told { "info" } else { "ok" });
+        let is_so = |said: &Value| said["level"].as_str() == Some(if is_reported { "info" } else { "ok" });
         comes_to_say(is_so, || Judged::of(&lab, &write).detection("volatile-cache"));
         // The kernel counts a flush as a write, too.
         let judged = Judged::of(&lab, &write.replace("256k", "16k"));

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Runs until the detector reports, or applies without a report.
 #[track_caller]
 fn comes_to(told: bool, id: &str, mut judged: impl FnMut() -> Judged) {
-    comes_to_say(|said| said.is_object() && is_told(said) == told, || judged().detection(id));
+    comes_to_say(|said| said.is_object() && is_reported(said) == told, || judged().detection(id));
 }
 
 /// E6: of two jobs with equal work one finishes long before the other; a run that ends by its time has no such tail.
@@ -20,8 +20,8 @@ fn reports_straggler_job() {
     let fast = memory.path().join("f");
     std::fs::write(&fast, vec![7; 32 << 20]).unwrap();
     let read = format!("-t {} -t {} --rw randread --bs 4k --norandommap", fast.display(), device.text());
-    for (end, is_told) in [("--number-ios 4000", true), ("--runtime 1 --time-based", false)] {
-        comes_to(is_told, "straggler-tail", || Judged::of(&lab, &format!("{read} {end}")));
+    for (end, is_reported) in [("--number-ios 4000", true), ("--runtime 1 --time-based", false)] {
+        comes_to(is_reported, "straggler-tail", || Judged::of(&lab, &format!("{read} {end}")));
     }
 }
 
@@ -56,8 +56,10 @@ fn reports_generator_bound_thread() {
     let read = "--rw randread --bs 4k --norandommap --engine psync --runtime 1 --time-based";
     let write = format!("-t {} --destroy --rw write --bs 64k", zram.path().display());
     Judged::of(&lab, &write);
-    for (target, is_told) in [(zram.path().as_path(), true), (device.path(), false)] {
-        comes_to(is_told, "generator-bound", || Judged::of(&lab, &format!("-t {} {read}", target.display())));
+    for (target, is_reported) in [(zram.path().as_path(), true), (device.path(), false)] {
+        comes_to(is_reported, "generator-bound", || {
+            Judged::of(&lab, &format!("-t {} {read}", target.display()))
+        });
     }
 }
 
@@ -69,14 +71,14 @@ fn reports_cpu_contention() {
     full(&lab, "f", 16);
     let on_one = ["taskset", "-c", "0"];
     let read = "-t f --rw randread --bs 4k --buffered --claim cache --runtime 2 --time-based";
-    for (hogs, is_told) in [(4, true), (0, false)] {
+    for (hogs, is_reported) in [(4, true), (0, false)] {
         let hog = || {
             let mut command = std::process::Command::new(on_one[0]);
             command.args(&on_one[1..]).args(["sh", "-c", "while :; do :; done"]);
             Background::start(command)
         };
         let _hogs: Vec<Background> = (0..hogs).map(|_| hog()).collect();
-        comes_to(is_told, "cpu-disturbed", || Judged::under(&lab, &on_one, read));
+        comes_to(is_reported, "cpu-disturbed", || Judged::under(&lab, &on_one, read));
     }
 }
 

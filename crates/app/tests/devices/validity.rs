@@ -451,7 +451,7 @@ fn small_overwrites_of_large_folios_show_no_amplification() {
     let is_clean = |judged: &Value| {
         let judged = Judged(judged.clone());
         judged.is("care", &[("writes-not-on-device", "ok"), ("page-cache-in-path", "-")])
-            && !is_told(&judged.detection("read-amplification"))
+            && !is_reported(&judged.detection("read-amplification"))
     };
     comes_to_say(is_clean, || Judged::of(&lab, &format!("{write} --fsync 500")).0);
     Judged::comes_to_be(&lab, write, "fake", &[("writes-not-on-device", "fail")]);

@@ -180,8 +180,8 @@ fn loses_for_a_while(machine: &Machine) {
             match is_lost {
                 Some(true) => {
                     // A loss that no request read may have been found when an earlier fault's place was read again.
-                    let is_told = told.get(&id).map(|fault| fault.request.is_some() || is_last);
-                    assert!(is_told.map_or(!is_read, |by_request| is_read || !by_request), "{write:?}");
+                    let is_reported = told.get(&id).map(|fault| fault.request.is_some() || is_last);
+                    assert!(is_reported.map_or(!is_read, |by_request| is_read || !by_request), "{write:?}");
                     if let (Some(fault), Some(there)) = (told.get(&id), there) {
                         assert_eq!(fault.found.map(|found| write_of(&found)), Some(there), "{fault:?}");
                     }

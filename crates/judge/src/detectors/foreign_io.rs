@@ -50,6 +50,58 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     Some(seen.with("foreign_bytes", worst.foreign).with("share", worst.share()))
 }
 
+/// Devices whose bytes beyond those of the run belong to others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Watched {
+    /// Their names.
+    pub devices: Vec<String>,
+    /// Upper bound of the bytes that are written there for each byte that the run writes.
+    pub write_factor: f64,
+}
+
+/// The devices of a run on which others can be distinguished: those of its targets, and the disks below them.
+pub fn watched(case: &Case<'_>) -> Vec<Watched> {
+    if !case.is_real() || case.is_remote() || !case.is_direct() {
+        return Vec::new();
+    }
+    let named = |names: Vec<&str>| names.into_iter().map(String::from).collect();
+    let at_targets =
+        devices_of_targets(case).map(|names| Watched { devices: named(names), write_factor: 1.0 });
+    let below = disks_below(case).map(|(disks, between)| {
+        let times = between.iter().filter_map(file_system).map(Own::times_of);
+        Watched { devices: named(disks), write_factor: times.fold(1.0, f64::max) }
+    });
+    at_targets.into_iter().chain(below).collect()
+}
+
+/// The devices of targets that are all devices; a partition of another one does not count again.
+fn devices_of_targets<'a>(case: &Case<'a>) -> Option<Vec<&'a str>> {
+    let devices = case.before.targets.iter().map(|target| match &target.kind {
+        TargetKind::BlockDevice(device) => Some(device.as_ref()),
+        _ => None,
+    });
+    let all: Vec<&BlockDevice> = devices.collect::<Option<_>>().filter(|all: &Vec<_>| !all.is_empty())?;
+    let apart = all.iter().filter(|device| !is_in_another(device, &all));
+    Some(distinct(apart.map(|device| device.name.as_str())))
+}
+
+/// The disks below the targets, and what lies between, if each layer hands on the requests of the run.
+fn disks_below<'a>(case: &Case<'a>) -> Option<(Vec<&'a str>, Vec<Part<'a>>)> {
+    let targets = &case.before.targets;
+    let between: Vec<Part<'_>> = targets.iter().flat_map(parts).collect();
+    if !case.reads_directly() || !between.iter().all(hands_on) {
+        return None;
+    }
+    let disks = distinct(targets.iter().flat_map(disks_of).map(|disk| disk.name.as_str()));
+    let is_target = |name: &str| {
+        targets
+            .iter()
+            .any(|target| matches!(&target.kind, TargetKind::BlockDevice(device) if device.name == name))
+    };
+    let is_below = !disks.is_empty() && !disks.iter().all(|name| is_target(name));
+    is_below.then_some((disks, between))
+}
+
 /// Use of some devices.
 struct Use {
     /// Names of the devices.
@@ -66,32 +118,12 @@ struct Use {
 impl Use {
     /// For targets that are all devices: bytes beyond the requests belong to others.
     fn of_targets(case: &Case<'_>) -> Option<Use> {
-        let devices = case.before.targets.iter().map(|target| match &target.kind {
-            TargetKind::BlockDevice(device) => Some(device.as_ref()),
-            _ => None,
-        });
-        let all: Vec<&BlockDevice> = devices.collect::<Option<_>>().filter(|all: &Vec<_>| !all.is_empty())?;
-        let apart = all.iter().filter(|device| !is_in_another(device, &all));
-        let names = distinct(apart.map(|device| device.name.as_str()));
-        Use::of(case, &names, &Own::of(case), FOREIGN, 0.0)
+        Use::of(case, &devices_of_targets(case)?, &Own::of(case), FOREIGN, 0.0)
     }
 
     /// For the disks below the targets. File systems write for themselves, too, and the result may be on the same disk.
     fn below_targets(case: &Case<'_>) -> Option<Use> {
-        let targets = &case.before.targets;
-        let between: Vec<Part<'_>> = targets.iter().flat_map(parts).collect();
-        if !case.reads_directly() || !between.iter().all(hands_on) {
-            return None;
-        }
-        let disks = distinct(targets.iter().flat_map(disks_of).map(|disk| disk.name.as_str()));
-        let is_target = |name: &str| {
-            targets
-                .iter()
-                .any(|target| matches!(&target.kind, TargetKind::BlockDevice(device) if device.name == name))
-        };
-        if disks.is_empty() || disks.iter().all(|name| is_target(name)) {
-            return None;
-        }
+        let (disks, between) = disks_below(case)?;
         let own = between.iter().filter_map(file_system).map(Own::times_of).fold(Own::of(case), Own::through);
         Use::of(case, &disks, &own.with_result(case), FOREIGN_BELOW, LEAST_FOREIGN)
     }

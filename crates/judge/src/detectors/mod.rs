@@ -8,7 +8,7 @@ mod copied_up;
 mod cpu_disturbed;
 pub(crate) mod dirty_at_start;
 mod faster_than_any_device;
-mod foreign_io;
+pub(crate) mod foreign_io;
 mod fragmented;
 pub(crate) mod fresh_or_warm_mapping;
 mod generator_bound;

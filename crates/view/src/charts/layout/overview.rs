@@ -332,10 +332,10 @@ impl<'a> Sheet<'a> {
         let mut count = words(row.of.count(), COUNTS, 0, 17.0, p, Anchor::End);
         count.weight = Weight::Bold;
         let files = row.of.fragments.len();
-        let is_told = files > 1 && self.height >= TWO_LINES;
+        let is_reported = files > 1 && self.height >= TWO_LINES;
         let mut note = words(format!("in {files} files"), COUNTS, 0, TICK_SIZE, p, Anchor::End);
         note.color = p.faint_text;
-        let texts: Vec<Text> = [Some(count), is_told.then_some(note)].into_iter().flatten().collect();
+        let texts: Vec<Text> = [Some(count), is_reported.then_some(note)].into_iter().flatten().collect();
         stacked(scene, y + self.height / 2, texts.len(), |scene, line, y| {
             scene.text(Text { y, ..texts[line].clone() });
         });

@@ -1,0 +1,256 @@
+//! Lost time by due time: response beyond normal, and the reasons of waiting.
+
+use crate::sketch::Sketch;
+use crate::story::Normal;
+use crate::time_range::TimeRange;
+use iosonar_archive::{Marks, Record};
+use iosonar_plan::Direction;
+
+/// Most slices of time: at least half of them are in use if the run starts at time zero.
+const SLICES: usize = 4096;
+/// Width of the first slices as a power of two: about 1 µs.
+const NARROWEST: u32 = 10;
+/// Slices that share a distribution.
+const SHARED: usize = 8;
+
+/// Reads and writes that were due in a slice of time. Failed and unfinished ones are not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LossSlice {
+    /// Completed requests.
+    pub requests: u64,
+    /// Sum of their latencies in nanoseconds. All sums of times have room for any run.
+    pub latency_ns: u128,
+    /// Sum of their delays.
+    pub delay_ns: u128,
+    /// The part of the delays of requests that waited for a conflict.
+    pub conflict_ns: u128,
+    /// The part of the delays of requests that waited for their turn: the depth was used up, or one before them waited.
+    pub turn_ns: u128,
+    /// The longest response.
+    pub max_response_ns: u64,
+    /// Sum of the requested bytes.
+    pub bytes: u64,
+    /// Writes among the requests.
+    pub writes: u64,
+    /// First and last due time; absent without requests.
+    pub due: Option<(u64, u64)>,
+    /// The latest completion.
+    pub last_completed_ns: u64,
+    /// Requests of any operation that completed in this slice, whenever they were due.
+    pub completions: u64,
+}
+
+/// Response over time, in bounded memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Losses {
+    shift: u32,
+    slices: Vec<LossSlice>,
+    /// Distribution of the response, for each [`SHARED`] slices.
+    responses: Vec<Sketch<16>>,
+}
+
+impl Default for Losses {
+    fn default() -> Losses {
+        Losses { shift: NARROWEST, slices: Vec::new(), responses: Vec::new() }
+    }
+}
+
+impl LossSlice {
+    fn merge(&mut self, other: LossSlice) {
+        self.requests += other.requests;
+        self.latency_ns += other.latency_ns;
+        self.delay_ns += other.delay_ns;
+        self.conflict_ns += other.conflict_ns;
+        self.turn_ns += other.turn_ns;
+        self.max_response_ns = self.max_response_ns.max(other.max_response_ns);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.writes += other.writes;
+        self.due = match (self.due, other.due) {
+            (Some(mine), Some(theirs)) => Some((mine.0.min(theirs.0), mine.1.max(theirs.1))),
+            (mine, theirs) => mine.or(theirs),
+        };
+        self.last_completed_ns = self.last_completed_ns.max(other.last_completed_ns);
+        self.completions += other.completions;
+    }
+
+    /// The sum of some slices.
+    pub fn sum_of(slices: &[LossSlice]) -> LossSlice {
+        let mut sum = LossSlice::default();
+        slices.iter().for_each(|slice| sum.merge(*slice));
+        sum
+    }
+
+    /// Sum of the response times.
+    pub fn response_ns(&self) -> u128 {
+        self.latency_ns + self.delay_ns
+    }
+
+    /// Mean response; 0 without requests.
+    pub fn mean_response_ns(&self) -> f64 {
+        self.response_ns() as f64 / self.requests.max(1) as f64
+    }
+
+    /// Due requests per second, between the first and the last; `None` below three requests.
+    pub fn due_per_second(&self) -> Option<f64> {
+        let (first, last) = self.due.filter(|(first, last)| last > first && self.requests > 2)?;
+        Some((self.requests - 1) as f64 * 1e9 / (last - first) as f64)
+    }
+}
+
+impl Losses {
+    /// Counts a completion of a request that transfers no data: the target did something then.
+    pub(crate) fn complete(&mut self, completed_ns: u64) {
+        self.slice_at(completed_ns).completions += 1;
+    }
+
+    /// Counts a completed read or write that is measured.
+    pub(crate) fn add(&mut self, record: &Record, delay_ns: u64, latency_ns: u64) {
+        let due = record.due.0;
+        let completed = record.completed.map_or(due, |completed| completed.0);
+        let waited = |marks: Marks| if record.marks.has(marks) { u128::from(delay_ns) } else { 0 };
+        let conflict_ns = waited(Marks::PUSHED).max(waited(Marks::ORDERED));
+        let response_ns = delay_ns.saturating_add(latency_ns);
+        // The later of the two comes first: making room for it may widen the slices.
+        self.complete(completed.max(due));
+        self.slice_at(due).merge(LossSlice {
+            requests: 1,
+            latency_ns: latency_ns.into(),
+            delay_ns: delay_ns.into(),
+            conflict_ns,
+            turn_ns: if conflict_ns == 0 { waited(Marks::HELD) } else { 0 },
+            max_response_ns: response_ns,
+            bytes: record.requested.length,
+            writes: u64::from(record.op.direction() == Direction::Write),
+            due: Some((due, due)),
+            last_completed_ns: completed,
+            completions: 0,
+        });
+        let shared = (due >> self.shift) as usize / SHARED;
+        self.responses[shared].add(response_ns);
+    }
+
+    fn slice_at(&mut self, ns: u64) -> &mut LossSlice {
+        while ns >> self.shift >= SLICES as u64 {
+            self.widen();
+        }
+        let index = (ns >> self.shift) as usize;
+        self.make_room(index + 1);
+        &mut self.slices[index]
+    }
+
+    fn make_room(&mut self, slices: usize) {
+        if slices > self.slices.len() {
+            self.slices.resize(slices, LossSlice::default());
+            self.responses.resize(slices.div_ceil(SHARED), Sketch::default());
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self) {
+        self.shift += 1;
+        self.slices = self.slices.chunks(2).map(LossSlice::sum_of).collect();
+        self.responses = self.responses.chunks(2).map(|pair| Sketch::of(pair.iter())).collect();
+    }
+
+    /// Merges `other`.
+    pub(crate) fn merge(&mut self, other: &Losses) {
+        while self.shift < other.shift {
+            self.widen();
+        }
+        let mut other = other.clone();
+        while other.shift < self.shift {
+            other.widen();
+        }
+        self.make_room(other.slices.len());
+        self.slices.iter_mut().zip(&other.slices).for_each(|(mine, theirs)| mine.merge(*theirs));
+        self.responses.iter_mut().zip(&other.responses).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    /// The slices from time zero on.
+    pub fn slices(&self) -> &[LossSlice] {
+        &self.slices
+    }
+
+    /// Width of a slice.
+    pub fn width_ns(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// Median and 99th percentile of the response of requests that were due outside of some times; `None` without such requests. A
+    /// distribution is shared by several slices, all of which have to be outside.
+    pub fn normal_outside(&self, times: &[TimeRange]) -> Option<Normal> {
+        let width = self.width_ns().saturating_mul(SHARED as u64);
+        let time = |shared: &usize| {
+            let from_ns = (*shared as u64).saturating_mul(width);
+            TimeRange { from_ns, to_ns: from_ns.saturating_add(width) }
+        };
+        let is_kept = |shared: &usize| times.iter().all(|range| range.overlap_ns(time(shared)) == 0);
+        let kept = (0..self.responses.len()).filter(is_kept).map(|shared| &self.responses[shared]);
+        let all = Sketch::of(kept);
+        (all.count() > 0).then(|| Normal {
+            requests: all.count(),
+            p50_ns: all.median(),
+            p99_ns: all.at_rank((all.count() * 99).div_ceil(100)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::record;
+    use iosonar_plan::Op;
+    use proptest::prelude::*;
+
+    fn of(requests: &[(u64, u64, u64)]) -> Losses {
+        let mut losses = Losses::default();
+        for (due, delay, latency) in requests {
+            let one = record(1, Op::Read, *due, due + delay, due + delay + latency);
+            losses.add(&one, *delay, *latency);
+        }
+        losses
+    }
+
+    proptest! {
+        #[test]
+        fn parts_merge_to_the_whole(
+            requests in prop::collection::vec((0..1u64 << 40, 0..1u64 << 30, 1..1u64 << 30), 1..100), split in 0usize..100,
+        ) {
+            let whole = of(&requests);
+            let (left, right) = requests.split_at(split.min(requests.len()));
+            let mut merged = of(left);
+            merged.merge(&of(right));
+            prop_assert_eq!(merged.slices(), whole.slices());
+            prop_assert_eq!(merged.width_ns(), whole.width_ns());
+            let sum = LossSlice::sum_of(whole.slices());
+            prop_assert_eq!((sum.requests, sum.completions), (requests.len() as u64, requests.len() as u64));
+            prop_assert_eq!(sum.delay_ns, requests.iter().map(|one| u128::from(one.1)).sum::<u128>());
+            prop_assert!(whole.slices().len() <= SLICES);
+        }
+    }
+
+    /// Waits of half a year each, and times at the end of the clock.
+    #[test]
+    fn sums_and_ends_never_overflow() {
+        let mut losses = of(&[(u64::MAX - 10, 0, 5), (0, 1 << 54, 1 << 54)]);
+        for _ in 0..1 << 12 {
+            losses.merge(&of(&[(1, 1 << 54, 1 << 54)]));
+        }
+        let sum = LossSlice::sum_of(losses.slices());
+        assert_eq!(sum.response_ns(), 5 + 2 * (1u128 << 54) * 4097);
+        assert!(losses.normal_outside(&[TimeRange { from_ns: u64::MAX - 1, to_ns: u64::MAX }]).is_some());
+    }
+
+    #[test]
+    fn normal_response_excludes_times() {
+        let calm = (0..1000u64).map(|n| (n * 1_000_000, 0, 100_000));
+        let slow = (0..1000u64).map(|n| (1_000_000_000 + n * 1_000_000, 0, 900_000));
+        let losses = of(&calm.chain(slow).collect::<Vec<_>>());
+        let late = TimeRange { from_ns: 1_000_000_000, to_ns: 2_000_000_000 };
+        let normal = losses.normal_outside(&[late]).unwrap();
+        assert!(normal.p99_ns.abs_diff(100_000) < 4_000 && normal.requests >= 990, "{normal:?}");
+        let all = losses.normal_outside(&[]).unwrap();
+        assert!(all.p99_ns.abs_diff(900_000) < 30_000 && all.requests == 2000, "{all:?}");
+        assert_eq!(losses.normal_outside(&[TimeRange { from_ns: 0, to_ns: u64::MAX }]), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! The story of a result as data: event, cause, worth and remedy. `iosonar-story` makes it.
+
+use crate::time_range::TimeRange;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Most characters of a headline.
+pub const HEADLINE_CHARS: usize = 90;
+/// A statement needs at least this many requests.
+pub const LEAST_REQUESTS: u64 = 30;
+
+/// The story of a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Story {
+    /// Subject, effect and size, in at most [`HEADLINE_CHARS`] characters.
+    pub headline: String,
+    /// At most two sentences, each with its evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<Reason>,
+    /// The verdict and its one reason; absent if nothing is known of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worth: Option<String>,
+    /// A command to copy, or a step to take.
+    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+    /// Times in which requests took longer than normal, by onset.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<StoryEvent>,
+    /// Shares of the lost request-seconds by cause, the largest first. They add up to 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<CauseShare>,
+    /// Sum over all completed requests of their response beyond the normal one, in seconds.
+    pub lost_request_seconds: f64,
+    /// The response outside of the events; absent if nothing completed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normal: Option<Normal>,
+}
+
+/// A sentence of the story, and what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// The sentence.
+    pub text: String,
+    /// Paths of the values in `show --json`: names and indexes with points between them.
+    pub evidence: Vec<String>,
+}
+
+impl Reason {
+    /// A sentence that rests on the values at `evidence`.
+    pub fn new(text: impl Into<String>, evidence: &[&str]) -> Reason {
+        Reason { text: text.into(), evidence: evidence.iter().map(|path| path.to_string()).collect() }
+    }
+}
+
+/// Cause of responses that are longer than normal, in the order in which causes are tried: a target is not blamed for a time in which this
+/// program did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// This program was stopped as a whole, or the machine was.
+    Halted,
+    /// This program waited for a CPU, or had used up its limit of CPU time.
+    NoCpu,
+    /// Others used a device of the chain below a target.
+    Others,
+    /// Requests waited for others that they conflict with.
+    Conflicts,
+    /// The target completed nothing although requests were in flight.
+    TargetStoodStill,
+    /// Requests waited for their turn although the target answered as usual: too few may be in flight.
+    DepthFull,
+    /// Requests were others than usual: larger, or other operations.
+    OtherRequests,
+    /// More was wanted at once than usual, within the depth.
+    MoreAtOnce,
+    /// The target took longer than usual.
+    TargetSlower,
+    /// No cause was found.
+    Unexplained,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cause::Halted => "this program was halted",
+            Cause::NoCpu => "this program waited for a CPU",
+            Cause::Others => "others used the device",
+            Cause::DepthFull => "the depth was used up",
+            Cause::OtherRequests => "requests were others than usual",
+            Cause::MoreAtOnce => "more was wanted at once",
+            Cause::TargetStoodStill => "the target stood still",
+            Cause::Conflicts => "requests waited for conflicts",
+            Cause::TargetSlower => "the target took longer",
+            Cause::Unexplained => "unexplained",
+        })
+    }
+}
+
+/// A time in which requests took longer than normal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoryEvent {
+    /// From the first such request's due time to the last completion.
+    #[serde(flatten)]
+    pub range: TimeRange,
+    /// Its cause.
+    pub cause: Cause,
+    /// One sentence.
+    pub text: String,
+    /// Reads and writes that were due in its slices of time.
+    pub requests: u64,
+    /// Their response beyond the normal one, in seconds.
+    pub lost_request_seconds: f64,
+    /// That time divided by the lost time of the run; 0 to 1.
+    pub share: f64,
+    /// The longest response, in nanoseconds.
+    pub worst_response_ns: u64,
+}
+
+/// The share of the lost request-seconds with one cause.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CauseShare {
+    /// The cause.
+    pub cause: Cause,
+    /// 0 to 1.
+    pub share: f64,
+}
+
+/// Response of the requests outside of the events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Normal {
+    /// Number of requests.
+    pub requests: u64,
+    /// Median, to 3 %.
+    pub p50_ns: u64,
+    /// 99th percentile, to 3 %.
+    pub p99_ns: u64,
+}
