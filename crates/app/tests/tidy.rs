@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 34] = [
+const ARROWS: [(&str, &[&str]); 35] = [
     ("text", &[]),
     ("plan", &["text"]),
     ("trace", &["plan"]),
@@ -43,9 +43,21 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("dialect-iozone", &["campaign", "dialect-common", "plan", "text"]),
     ("dialect-xdd", &["analyze", "archive", "dialect-common", "plan", "text", "trace"]),
     ("judge", &["analyze", "archive", "evidence", "plan", "text"]),
+    ("story", &["analyze", "archive", "judge", "plan", "text"]),
     (
         "inputs",
-        &["analyze", "archive", "dialect-blkreplay", "evidence", "judge", "os", "plan", "text", "trace"],
+        &[
+            "analyze",
+            "archive",
+            "dialect-blkreplay",
+            "evidence",
+            "judge",
+            "os",
+            "plan",
+            "story",
+            "text",
+            "trace",
+        ],
     ),
     (
         "runner",

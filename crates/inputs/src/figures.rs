@@ -1,10 +1,12 @@
 //! Computes the figures of an input.
 
 use crate::{Input, OpenError};
-use iosonar_analyze::{Judgement, Limits, Machine, Passing, Summary, Tally, Wanted, pass};
+use iosonar_analyze::{Limits, Machine, Passing, Summary, Tally, Wanted, pass};
 use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
+use iosonar_evidence::Environment;
 use iosonar_judge::{Case, Samples};
 use iosonar_plan::{Decimal, Plan};
+use iosonar_story::Facts;
 use std::io;
 
 /// Figures of an input.
@@ -113,25 +115,45 @@ pub(crate) fn summarize(
         machine: input.and_then(Input::machine),
         ..Summary::new(tally, plan, info)
     };
-    let judgement = input.and_then(|input| input.judge(&summary, tally, info));
+    let evidence = input.and_then(|input| input.evidence(&summary, info));
+    let case = evidence.as_ref().map(|evidence| evidence.case(plan, info, &summary, tally));
+    let judgement = case.as_ref().map(iosonar_judge::judge);
     let cautions = iosonar_judge::cautions(&summary, plan, info, judgement.as_ref());
-    Summary { cautions, judgement, ..summary }
+    let judged = Summary { cautions, judgement, ..summary.clone() };
+    let story =
+        iosonar_story::story(&Facts { plan, run: info, summary: &judged, tally, case: case.as_ref() });
+    Summary { story: Some(story), ..judged }
+}
+
+/// The evidence of an archive by which its figures are judged.
+struct Evidence {
+    before: Environment,
+    after: Option<Environment>,
+    samples: Samples,
+}
+
+impl Evidence {
+    fn case<'a>(
+        &'a self,
+        plan: &'a Plan,
+        run: &'a RunInfo,
+        summary: &'a Summary,
+        tally: &'a Tally,
+    ) -> Case<'a> {
+        let (before, after, samples) = (&self.before, self.after.as_ref(), &self.samples);
+        Case { plan, run, summary, tally, before, after, samples }
+    }
 }
 
 impl Input {
-    /// Judges a run with today's thresholds; `None` if the input is not an archive of a run, or its samples cannot be read (see
-    /// [`Input::unread`]).
-    fn judge(&self, summary: &Summary, tally: &Tally, run: &RunInfo) -> Option<Judgement> {
+    /// The evidence of a run; `None` if the input is not an archive of a run, or its samples cannot be read (see [`Input::unread`]).
+    fn evidence(&self, summary: &Summary, run: &RunInfo) -> Option<Evidence> {
         let is_known = run.recorded.is_some() || !run.is_import && !summary.run.is_recording();
         let archive = self.archive().filter(|_| is_known)?;
         let samples = self.beside(Samples::of(archive))?;
-        let (before, after) = (archive.environment(), archive.environment_after());
         let span = summary.span;
         let samples = samples.covering(span.first_due_ns.unwrap_or(0), span.end_ns());
-        let plan = archive.plan();
-        let case =
-            Case { plan, run, summary, tally, before: &before, after: after.as_ref(), samples: &samples };
-        Some(iosonar_judge::judge(&case))
+        Some(Evidence { before: archive.environment(), after: archive.environment_after(), samples })
     }
 
     /// Machine of a run, if its archive records it; `None`, too, if it cannot be read (see [`Input::unread`]).

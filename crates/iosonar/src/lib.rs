@@ -46,15 +46,16 @@
 //! plan has to do that itself. A run on real targets adds a line to the user's ledger (`docs/safety.md`).
 //!
 //! # What is stable
-//! Nothing was released yet. From version 1 on, these change only with the first number of the version: the names exported by
-//! this file, with their public methods whose types it exports, the TOML form of [`Plan`] (`docs/plan.md`), the files of an archive (`docs/archive.md`), and the JSON form of [`Summary`]
-//! (`docs/summary.md`). The questions of [`studies`] (`fill`, `knee`, `record` and others: question, run, answer) may change at any time. Fields may be added to structures of results, so do not construct or match them exhaustively. The other crates of this
-//! workspace may change at any time. Texts of [`Notice`], findings and errors are for people, and may change at any time.
+//! Nothing was released yet. From version 1 on, these change only with the first number of the version: the names exported by this file,
+//! with their public methods whose types it exports, the TOML form of [`Plan`] (`docs/plan.md`), the files of an archive
+//! (`docs/archive.md`), and the JSON form of [`Summary`] (`docs/summary.md`). Fields may be added to structures of results, so do not
+//! construct or match them exhaustively. Everything in [`studies`] (`fill`, `knee`, `record` and other questions), the other crates of
+//! this workspace, and the texts of [`Notice`], findings, stories and errors may change at any time.
 
 mod load;
 
 pub use iosonar_analyze::compare::Comparison;
-pub use iosonar_analyze::{Caution, Findings, Judgement, Limits, Summary, TimeStats, Verdict};
+pub use iosonar_analyze::{Caution, Findings, Judgement, Limits, Story, Summary, TimeStats, Verdict};
 pub use iosonar_archive::{
     Archive, ArchiveError, Breakage, Interruption, Outcome, Record, RunInfo, RunState, Signal,
 };

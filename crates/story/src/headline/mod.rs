@@ -1,0 +1,32 @@
+//! The headline with its reasons: the first of several statements that holds.
+
+mod disturbed;
+mod refuted;
+mod well;
+
+use crate::Facts;
+use crate::events::Events;
+use iosonar_analyze::{LEAST_REQUESTS, Reason};
+
+/// A statement, why it holds, and what to do.
+#[derive(Debug, Default)]
+pub(crate) struct Headline {
+    pub(crate) text: String,
+    pub(crate) because: Vec<Reason>,
+    pub(crate) remedy: Option<String>,
+}
+
+/// The headline of a result: what refutes it first, then what disturbed it, then what it measured.
+pub(crate) fn headline(facts: &Facts<'_>, events: &Events) -> Headline {
+    let counts = &facts.summary.counts;
+    let is_few = counts.all.completed + counts.other.completed < LEAST_REQUESTS;
+    refuted::wrong_data(facts)
+        .or_else(|| refuted::failed(facts))
+        .or_else(|| refuted::fake(facts))
+        .or_else(|| refuted::not_measured(facts))
+        .or_else(|| is_few.then(|| well::few(facts)))
+        .or_else(|| well::phases(facts))
+        .or_else(|| disturbed::late(facts, events))
+        .or_else(|| disturbed::events(facts, events))
+        .unwrap_or_else(|| well::well(facts, events))
+}

@@ -1,0 +1,117 @@
+//! Results that are refuted: wrong data, failed requests, fake results, and runs that measured nothing.
+
+use super::Headline;
+use super::well::rate_of;
+use crate::Facts;
+use crate::words::{fitting, listed, moment};
+use iosonar_analyze::{Detection, Judgement, Reason, Verdict};
+use iosonar_archive::FaultClass;
+use iosonar_plan::Stamp;
+use iosonar_text::units::grouped;
+
+/// Data that differed from what it had to be.
+pub(super) fn wrong_data(facts: &Facts<'_>) -> Option<Headline> {
+    let verified = facts.summary.verified.as_ref().filter(|verified| verified.total() > 0)?;
+    let mut classes: Vec<(&FaultClass, u64)> =
+        verified.faults.iter().map(|(class, count)| (class, count.faults)).collect();
+    classes.sort_by_key(|(_, faults)| std::cmp::Reverse(*faults));
+    let named = |(class, faults): &(&FaultClass, u64)| format!("{} {}", grouped(*faults), class.name());
+    let mut named: Vec<String> = classes.iter().map(named).collect();
+    let classified: u64 = classes.iter().map(|(_, faults)| faults).sum();
+    if classified < verified.total() {
+        named.push(format!("{} more", grouped(verified.total() - classified)));
+    }
+    let places = if verified.total() == 1 { "place" } else { "places" };
+    let is_injected = facts.summary.stamps.contains(&Stamp::FaultsInjected);
+    let differs = match is_injected {
+        true => "Faults were injected on purpose: the target is not accused.",
+        false => "The data is not what the run has written.",
+    };
+    Some(Headline {
+        text: format!("{} {places} gave back wrong data: {}.", grouped(verified.total()), listed(&named)),
+        because: vec![Reason::new(differs, &["verified.faults", "verified.first"])],
+        remedy: Some(
+            "see the fault map in the report page, and test the device without this run's load".into(),
+        ),
+    })
+}
+
+/// Requests that the kernel refused.
+pub(super) fn failed(facts: &Facts<'_>) -> Option<Headline> {
+    let summary = facts.summary;
+    let counts = &summary.counts;
+    let failed = counts.all.failed + counts.other.failed;
+    let most = summary.errors.iter().max_by_key(|error| error.count).filter(|_| failed > 0)?;
+    let first = summary.errors.iter().map(|error| error.first_due_ns).min()?;
+    let (what, of) = match (counts.read.failed, counts.write.failed, counts.other.failed) {
+        (1.., 0, 0) => ("reads", counts.read.completed),
+        (0, 1.., 0) => ("writes", counts.write.completed),
+        _ => ("requests", counts.all.completed + counts.other.completed),
+    };
+    let others = match summary.errors.len() {
+        1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    let text = format!(
+        "{} of {} {what} failed with {}{others}, first at {}.",
+        grouped(failed),
+        grouped(of + failed),
+        most.name,
+        moment(first)
+    );
+    let because = "They came back with an error, or stayed short; the latencies are those of the others.";
+    Some(Headline {
+        text,
+        because: vec![Reason::new(because, &["counts.all.failed", "errors"])],
+        remedy: facts
+            .plan
+            .engine
+            .is_real()
+            .then(|| "look at the kernel's messages about the device: dmesg".into()),
+    })
+}
+
+/// Results that are not what they claim to be. Of several targets only those that are.
+pub(super) fn fake(facts: &Facts<'_>) -> Option<Headline> {
+    let judgement =
+        facts.summary.judgement.as_ref().filter(|judgement| judgement.verdict == Verdict::Fake)?;
+    let proof = proof(judgement)?;
+    let fakes: Vec<String> = judgement.fake_targets.iter().map(|target| target.path.clone()).collect();
+    let why = proof
+        .text
+        .split([':', ';'])
+        .next()
+        .unwrap_or_default()
+        .split(". ")
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('.');
+    let text = match fakes.is_empty() || fakes.len() == facts.plan.targets.len() {
+        true => fitting([format!("FAKE: {}: {why}.", rate_of(facts)), format!("FAKE: {why}.")]),
+        false => format!("FAKE on {}, no objection to the others: {why}.", listed(&fakes)),
+    };
+    let index = judgement.detections.iter().position(|one| one.id == proof.id).unwrap_or(0);
+    let path = format!("judgement.detections.{index}");
+    Some(Headline {
+        text,
+        because: vec![Reason::new(proof.text.clone(), &[&path])],
+        remedy: Some(proof.remedy.clone()).filter(|remedy| !remedy.is_empty()),
+    })
+}
+
+/// The detection that shows best that a result is fake.
+fn proof(judgement: &Judgement) -> Option<&Detection> {
+    judgement.reported().find(|one| one.is_proof).or_else(|| judgement.reported().next())
+}
+
+/// Runs without I/O.
+pub(super) fn not_measured(facts: &Facts<'_>) -> Option<Headline> {
+    let engine = facts.run.setup.engine.as_str();
+    let is_dry = engine == "null";
+    let verdict = facts.summary.judgement.as_ref().map(|judgement| judgement.verdict);
+    (verdict == Some(Verdict::NotMeasured) && is_dry).then(|| Headline {
+        text: "Nothing was measured: no request was executed (engine null).".into(),
+        because: Vec::new(),
+        remedy: Some("choose an engine that does I/O, for example --engine uring".into()),
+    })
+}

@@ -1,0 +1,168 @@
+//! Results that nothing disturbed: what they measured.
+
+use super::Headline;
+use crate::Facts;
+use crate::events::Events;
+use crate::words::{rate, time};
+use iosonar_analyze::{PartStats, Reason, TimeStats};
+use iosonar_plan::{BlockSizes, Order, Workload};
+use iosonar_text::units::{byte_rate, bytes, grouped};
+
+/// Requests for a 99th percentile that is right to about 20 %.
+const FOR_P99: u64 = 10_000;
+
+/// A 99th percentile of fewer requests is one of the slowest ones.
+const FOR_NORMAL: u64 = 1_000;
+
+/// A load was kept up with from this share of the wanted rate on.
+pub(super) const KEPT_UP: f64 = 0.95;
+
+/// A result with too few requests for any statement.
+pub(super) fn few(facts: &Facts<'_>) -> Headline {
+    let completed = facts.summary.counts.all.completed + facts.summary.counts.other.completed;
+    let took = facts.summary.span.duration_ns().map_or(String::new(), |ns| format!(" in {}", time(ns)));
+    let text = match completed {
+        0 => "Nothing completed: no figure can be given.".into(),
+        1 => "One request completed: enough to see that it works, not how fast it is.".into(),
+        n => format!("{} requests{took}: enough to see that it works, not how fast it is.", grouped(n)),
+    };
+    let because =
+        format!("A 99th percentile that is right to about 20 % needs {} requests.", grouped(FOR_P99));
+    Headline {
+        text,
+        because: vec![Reason::new(because, &["counts.all.completed"])],
+        remedy: Some("repeat it with more requests, or for a longer time".into()),
+    }
+}
+
+/// Several phases, each with its own figures: a sum of them would mean nothing.
+pub(super) fn phases(facts: &Facts<'_>) -> Option<Headline> {
+    let phases = &facts.summary.parts.phases;
+    if phases.len() < 2 {
+        return None;
+    }
+    let of = |phase: &PartStats| {
+        let delivered = phase.delivered.map(|delivered| match delivered.bytes / delivered.requests.max(1) {
+            0..65_536 => rate(delivered.requests_per_second),
+            _ => byte_rate(delivered.bytes_per_second),
+        });
+        let p50 = phase.latency.map(|times| format!(", p50 {}", time(times.p50_ns)));
+        format!("{} {}{}", phase.name, delivered.unwrap_or("nothing".into()), p50.unwrap_or_default())
+    };
+    let phases: Vec<String> = phases.iter().map(of).collect();
+    let text = phases.join(" · ");
+    let because = "Each phase has figures of its own; their sum would mean nothing.";
+    Some(Headline { text, because: vec![Reason::new(because, &["parts.phases"])], remedy: None })
+}
+
+/// All went well.
+pub(super) fn well(facts: &Facts<'_>, events: &Events) -> Headline {
+    let summary = facts.summary;
+    let Some(latency) = &summary.latency.all else { return without_data(facts) };
+    let counts = &summary.counts.all;
+    let count = grouped(counts.completed);
+    let is_complete = summary.run.state.is_complete() && counts.dropped + counts.cancelled == 0;
+    let kept_up = is_complete && summary.throughput.delivered_share.is_none_or(|share| share >= KEPT_UP);
+    let text = match &summary.response.all {
+        Some(response) if summary.has_target_rate() && kept_up => {
+            format!("Kept up with all {count} requests: response {}.", percentiles(response))
+        }
+        Some(response) if summary.has_target_rate() => {
+            format!("{count} of {} requests: response {}.", grouped(counts.total), percentiles(response))
+        }
+        _ if summary.run.is_recording() => {
+            format!("Recorded {count} requests: latency {}.", percentiles(latency))
+        }
+        _ => format!("{}: latency {}.", done(facts), percentiles(latency)),
+    };
+    let is_known = events.is_known && counts.completed >= FOR_NORMAL;
+    let normal = events.normal.filter(|_| is_known).map(|_| {
+        Reason::new("Nothing unusual happened: no stall and no slow time stands out.", &["story.normal"])
+    });
+    Headline { text, because: normal.into_iter().collect(), remedy: None }
+}
+
+/// The rate of requests, or of bytes if requests are large.
+pub(super) fn rate_of(facts: &Facts<'_>) -> String {
+    facts.summary.throughput.delivered.map_or("nothing".into(), |done| match is_large(facts) {
+        true => byte_rate(done.bytes_per_second),
+        false => rate(done.requests_per_second),
+    })
+}
+
+/// The rate with its workload: `24 300/s of random 4 KiB reads, 4 in flight`.
+fn done(facts: &Facts<'_>) -> String {
+    format!("{} of {}", rate_of(facts), workload(facts))
+}
+
+/// A run of flushes and other requests without data.
+fn without_data(facts: &Facts<'_>) -> Headline {
+    let completed = facts.summary.counts.other.completed;
+    Headline {
+        text: format!("{} requests without data completed.", grouped(completed)),
+        ..Headline::default()
+    }
+}
+
+fn percentiles(times: &TimeStats) -> String {
+    let p99 = times.p99_ns.map_or(String::new(), |p99| format!(", p99 {}", time(p99)));
+    format!("p50 {}{p99}", time(times.p50_ns))
+}
+
+/// Mean size of the transferred requests.
+fn mean_size(facts: &Facts<'_>) -> u64 {
+    let all = &facts.summary.counts.all;
+    all.transferred_bytes / all.completed.max(1)
+}
+
+/// Whether bytes say more than requests.
+fn is_large(facts: &Facts<'_>) -> bool {
+    mean_size(facts) >= 64 << 10
+}
+
+/// The requests of a run: `random 4 KiB reads, 4 in flight`.
+fn workload(facts: &Facts<'_>) -> String {
+    let counts = &facts.summary.counts;
+    let what = match (counts.read.completed, counts.write.completed) {
+        (_, 0) => "reads",
+        (0, _) => "writes",
+        _ => "reads and writes",
+    };
+    let size = one_size(facts).map_or(String::new(), |size| format!("{} ", short_bytes(size)));
+    let depth = facts.summary.run.depth.map_or(String::new(), |depth| format!(", {depth} in flight"));
+    format!("{}{size}{what}{depth}", order(facts))
+}
+
+/// The size of the requests, if all have the same.
+fn one_size(facts: &Facts<'_>) -> Option<u64> {
+    let sizes = facts.plan.jobs().map(|(_, job)| match &job.workload {
+        Workload::Generated(generator) => match (&generator.block_size, &generator.write_block_size) {
+            (BlockSizes::One(size), None) => Some(size.0),
+            _ => None,
+        },
+        Workload::Trace(_) => None,
+    });
+    let all: Vec<u64> = sizes.collect::<Option<_>>()?;
+    all.first().copied().filter(|first| all.iter().all(|size| size == first))
+}
+
+/// Bytes without needless decimals: `4 KiB`.
+fn short_bytes(n: u64) -> String {
+    bytes(n).replace(".00 ", " ").replace(".0 ", " ")
+}
+
+/// The order of the addresses, if all jobs have the same.
+fn order(facts: &Facts<'_>) -> &'static str {
+    let orders = facts.plan.jobs().map(|(_, job)| match &job.workload {
+        Workload::Generated(generator) => Some(match generator.order {
+            Order::Random | Order::Shuffled | Order::MersenneShuffled => "random ",
+            Order::Sequential => "sequential ",
+            _ => "",
+        }),
+        Workload::Trace(_) => None,
+    });
+    let all: Option<Vec<&str>> = orders.collect();
+    all.filter(|all| all.windows(2).all(|pair| pair[0] == pair[1]))
+        .and_then(|all| all.first().copied())
+        .unwrap_or("")
+}

@@ -1,0 +1,58 @@
+//! The story of a run: events, their causes, the worth of its figures, and a remedy.
+//!
+//! Requests that took longer than normal are found by their due time (`episodes.rs`). Each such time gets one cause, from the
+//! evidence that covers it (`causes.rs`): causes outside of the target are tried first, so that a target is never blamed for a time
+//! in which this program did not run or others used its disk. A cause counts by the request-seconds that it has lost. The headline states
+//! the first of: data errors, failed requests, a fake result, nothing measured, too few requests, lost time, all well
+//! (`headline.rs`).
+//!
+//! To add a cause: a variant of [`Cause`](iosonar_analyze::Cause) at its place in the order, its test in `causes.rs`, its sentence in
+//! `events.rs`, its headline in `headline/disturbed.rs`, and a planted result in `tests/`.
+
+mod causes;
+mod command;
+mod episodes;
+mod events;
+mod headline;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use events::Events;
+use headline::Headline;
+use iosonar_analyze::{Story, Summary, Tally};
+use iosonar_archive::RunInfo;
+use iosonar_judge::Case;
+use iosonar_plan::Plan;
+
+/// A result, and what is known of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// State of the run.
+    pub run: &'a RunInfo,
+    /// The summary, complete but for its story.
+    pub summary: &'a Summary,
+    /// Counts and distributions of its records.
+    pub tally: &'a Tally,
+    /// The evidence of the machine; `None` if it is not known, as for results of other programs.
+    pub case: Option<&'a Case<'a>>,
+}
+
+/// The story of a result.
+pub fn story(facts: &Facts<'_>) -> Story {
+    let events = Events::of(facts);
+    let Headline { text, because, remedy } = headline::headline(facts, &events);
+    let judgement = facts.summary.judgement.as_ref();
+    Story {
+        headline: words::fitted(text),
+        because: because.into_iter().take(2).collect(),
+        worth: judgement.map(|judgement| judgement.sentence.clone()),
+        remedy,
+        normal: events.normal,
+        shares: events.shares(),
+        lost_request_seconds: events.lost_ns / 1e9,
+        events: events.list,
+    }
+}
