@@ -83,7 +83,8 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
         output::print(&summary.to_json())?;
         print_message(format_args!("result: {}", shown(&dir)));
     } else {
-        output::print(&format!("{}\nresult: {}\n", iosonar_plaintext::summary(&summary), shown(&dir)))?;
+        let (all, story) = (iosonar_plaintext::summary(&summary), iosonar_plaintext::story(&summary));
+        output::print(&format!("{all}\n{story}\nresult: {}\n", shown(&dir)))?;
     }
     if args.deskew {
         output::print(&iosonar_plaintext::deskew(&deskew(&Archive::open(&dir)?)?))?;

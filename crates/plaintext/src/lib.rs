@@ -13,6 +13,7 @@ pub mod lines;
 mod mail;
 pub mod maps;
 pub mod stamps;
+mod story;
 mod summary;
 mod verification;
 
@@ -24,5 +25,6 @@ pub use judgement::{at_length, explained, hash, judgement};
 pub use mail::{LatencyText, LoadText, Mail, MailOptions, mail, shade};
 pub use maps::{MapUnit, map, maps};
 pub use stamps::data_errors;
+pub use story::{STORY_LINES, story};
 pub use summary::{deskew, engine_and_depth, most_in_flight, summary};
 pub use verification::{sentence as fault_sentence, verified};

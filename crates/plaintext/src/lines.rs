@@ -54,6 +54,11 @@ impl Lines {
         self.line(&line);
     }
 
+    /// Lines so far.
+    pub(crate) fn count(&self) -> usize {
+        self.text.lines().count()
+    }
+
     /// Bytes so far.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
@@ -110,6 +115,7 @@ pub fn ascii(c: char) -> char {
         '→' => '>',
         '–' | '—' | '−' => '-',
         '×' => 'x',
+        '÷' => '/',
         '·' => ',',
         '…' => '.',
         ' '..='~' => c,

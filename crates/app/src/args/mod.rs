@@ -72,7 +72,7 @@ const VERSION: &str = match option_env!("IOSONAR_VERSION") {
 Start here:
   iosonar load generate bursts demo.load                  make a synthetic load
   iosonar replay demo.load --target a.img --out first     replay it on a file or device
-  iosonar show first                                      the figures
+  iosonar show first                                      what happened, and the figures
   iosonar live first                                      the run again, faster
   iosonar plot first                                      the pictures
   iosonar analyze demo.load                               the figures of a load

@@ -11,6 +11,9 @@ pub struct ShowArgs {
     /// Directory of a result, finished or not
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
+    /// Print the whole summary and the findings, too
+    #[arg(long)]
+    pub all: bool,
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,

@@ -10,7 +10,7 @@ use iosonar_runner::conclude_late;
 use iosonar_studies::answers;
 use iosonar_text::shown;
 
-/// Prints the summary, computed again from the records, and the findings.
+/// Prints the story, computed again from the records; with `--all` the summary and the findings, too.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     if let Some(study) = Study::of(&args.dir) {
         print(&if args.json { answers::json(&study)? } else { answers::text(&study)? })?;
@@ -25,12 +25,19 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let skew = args.deskew.then(|| deskew(&archive)).transpose()?;
     let input = Input::of_archive(archive)?;
     let options = SummaryOptions { limits: (&args.limits).into(), percentiles: args.percentile_list.clone() };
+    let is_short = !args.all && skew.is_none() && args.percentile_list.is_empty();
     let text = if args.json {
         Figures::of(&input, &options)?.summary.to_json()
+    } else if is_short {
+        iosonar_plaintext::story(&Figures::of(&input, &options)?.summary)
     } else {
         let run = RunAnalysis::read(&input, &options).map_err(Failure::refused)?;
         let skew = skew.map_or(String::new(), |skew| iosonar_plaintext::deskew(&skew));
-        iosonar_plaintext::summary(&run.summary) + &skew + &iosonar_plaintext::findings(&run.findings)
+        iosonar_plaintext::story(&run.summary)
+            + "\n"
+            + &iosonar_plaintext::summary(&run.summary)
+            + &skew
+            + &iosonar_plaintext::findings(&run.findings)
     };
     print(&text)?;
     input.remarks().iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));

@@ -84,11 +84,12 @@ const MERGES: &str =
     "use 'iosonar load derive' to put workloads side by side, or 'iosonar load filter merge:FILE'";
 const STEADY: &str = "use 'iosonar analyze DIR' after the run: it finds where the run is steady";
 const BATCHES: &str = "each request is issued as soon as fewer than --iodepth are in flight";
-const SUMMARY: &str = "the summary goes to standard output, and 'iosonar show RESULT > FILE' writes it again";
+const SUMMARY: &str =
+    "the summary goes to standard output, and 'iosonar show RESULT --all > FILE' writes it again";
 const FIGURES: &str = "'iosonar show RESULT --json' prints figures for programs, 'iosonar convert RESULT --to csv' every request";
 const ONE_JOB: &str = "a run has one job";
 const NO_FILES: &str = "run makes no files";
-const DIAGNOSED: &str = "'iosonar show RESULT' says how well the run itself did";
+const DIAGNOSED: &str = "'iosonar show RESULT --all' says how well the run itself did";
 const CLIENTS: &str = "a run is on one machine: use ssh";
 
 /// All options, the most common ones first.

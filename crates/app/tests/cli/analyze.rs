@@ -427,7 +427,7 @@ fn each_target_and_each_job_has_a_row() {
     lab.expect(0, &format!("run --engine sim -t one --numjobs 3 --iodepth 2 {words} -o jobs"));
     lab.expect(0, &format!("run --engine sim -t one --iodepth 4 {words} -o single"));
     let lines = |name: &str| -> Vec<String> {
-        lab.expect(0, &format!("show {name}")).out.lines().map(String::from).collect()
+        lab.expect(0, &format!("show --all {name}")).out.lines().map(String::from).collect()
     };
     let rows = |name: &str, of: &str| lines(name).iter().filter(|line| line.starts_with(of)).count();
     assert_eq!(

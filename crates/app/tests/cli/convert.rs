@@ -197,7 +197,7 @@ fn loads_round_trip_through_every_written_format() {
         let back = rows(&lab.expect(0, &format!("convert {block} {file} -")).out);
         assert_eq!(back, want, "{file}");
     }
-    let show = lab.expect(0, "show f.iosonar").out;
+    let show = lab.expect(0, "show --all f.iosonar").out;
     assert!(show.contains('4'), "{show}");
     let again = lab.expect(2, "convert a.load a.iolog");
     assert!(again.err.contains("exists already"), "{}", again.err);
@@ -559,7 +559,7 @@ fn recordings_show_no_issue_delay() {
     let lab = lab();
     lab.file("twice.ftrace", TRIED_TWICE);
     lab.expect(0, "convert twice.ftrace ar");
-    let shown = lab.expect(0, "show ar").out;
+    let shown = lab.expect(0, "show --all ar").out;
     assert!(!shown.contains("due to submission") && shown.contains("does not apply"), "{shown}");
     assert!(!shown.contains("delay p50"), "{shown}");
     for (args, at) in [("show ar --json", ""), ("analyze ar --json", "/summary")] {

@@ -22,7 +22,7 @@ fn replay_issues_or_drops_discards() {
     use Op::{Discard, Read, Write, WriteZeroes};
     let want = [(Write, 0, 8), (Discard, 1, 64), (Write, 2, 8), (WriteZeroes, 3, 4096), (Read, 4, 8)];
     assert_eq!(got, want);
-    let text = lab.expect(0, "show whole").out;
+    let text = lab.expect(0, "show --all whole").out;
     assert!(text.contains("  discard   ") && text.contains("  write-zeroes   "), "{text}");
     assert_eq!(count(&summary(&lab, "whole"), "other", "completed"), 2);
     let easier = lab.expect(0, &format!("replay a.load {SIM} --discard drop -o easier")).out;

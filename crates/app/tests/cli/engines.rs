@@ -126,7 +126,7 @@ fn every_method_reads_data_of_every_other() {
         }
         std::fs::remove_file(lab.path("f")).unwrap();
     }
-    let told = lab.expect(0, "show mmap").out;
+    let told = lab.expect(0, "show --all mmap").out;
     assert!(told.contains("mmap") && told.contains("PAGE CACHE"), "{told}");
 }
 

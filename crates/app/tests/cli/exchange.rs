@@ -106,7 +106,7 @@ fn imported_result_leaves_missing_facts_unknown() {
             assert_eq!(s["targets"][0]["max_in_flight"], most, "{name}");
             assert_eq!(s["waiting"]["max_for_conflict_on_one_target"].is_u64(), waited, "{name}");
         }
-        let shown = lab.expect(0, &format!("show {name}")).out;
+        let shown = lab.expect(0, &format!("show --all {name}")).out;
         assert!(shown.contains("engine unknown") && shown.contains("depth unknown"), "{shown}");
         assert_eq!(shown.contains("for a conflict unknown"), !waited, "{shown}");
         lab.expect(0, &format!("plot {name} --svg -o {name}.plots"));

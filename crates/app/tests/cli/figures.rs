@@ -420,7 +420,7 @@ fn every_figure_in_text_matches_json() {
     ] {
         let printed = lab.expect(code, &format!("replay l.gz {SIM} {run} -o r")).out;
         let shown: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
-        for text in [&printed, &lab.expect(0, "show r").out] {
+        for text in [&printed, &lab.expect(0, "show --all r").out] {
             assert!(check_times(text, &shown) >= 9 * 9, "{text}");
             check_counts(text, &shown);
         }
@@ -443,7 +443,7 @@ fn figures_of_the_gallery_match_their_summaries() {
         let name = path.file_name().and_then(|n| n.to_str()).expect("a name").to_string();
         std::os::unix::fs::symlink(&path, lab.path(&name)).expect("a link");
         let show = serde_json::from_str(&lab.expect(0, &format!("show {name} --json")).out).expect("JSON");
-        let text = lab.expect(0, &format!("show {name}")).out;
+        let text = lab.expect(0, &format!("show --all {name}")).out;
         compared += compare(&lab, &name, &show) + check_times(&text, &show);
         check_counts(&text, &show);
     }

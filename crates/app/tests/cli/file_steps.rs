@@ -45,7 +45,7 @@ fn file_steps_run_in_order_and_are_recorded() {
         let of = |op: Op| records.iter().find(|r| r.pass == 1 && r.op == op).unwrap();
         assert!(time("start") >= of(Lock).completed, "{engine}: {pass}");
         assert!(time("end") <= of(Flush).submitted, "{engine}: {pass}");
-        let told = lab.expect(0, "show r").out;
+        let told = lab.expect(0, "show --all r").out;
         assert!(["  lock ", "  close ", "  fsync "].iter().all(|word| told.contains(word)), "{told}");
     }
 }

@@ -39,7 +39,7 @@ fn flushes_are_issued_in_place_and_reported_separately() {
     assert_eq!((count(&s, "write", "fua"), count(&s, "write", "preflush")), (2, 1));
     assert_eq!((&s["others"][0]["op"], &s["others"][0]["latency"]["count"]), (&"flush".into(), &2.into()));
     assert_eq!(s["latency"]["all"]["count"], 4);
-    let text = lab.expect(0, "show r").out;
+    let text = lab.expect(0, "show --all r").out;
     assert!(
         text.contains("with FUA") && text.contains("Without data") && text.contains("  flush  "),
         "{text}"

@@ -97,7 +97,7 @@ fn marks_guessed_latencies_of_converted_archives() {
     lab.file("t", alike.into_iter().chain(others).collect::<String>());
     lab.expect(0, "convert t a");
     assert_eq!(sorted(&lab, "a").iter().filter(|r| is_guessed(r)).count(), 2);
-    let text = lab.expect(0, "show a").out;
+    let text = lab.expect(0, "show --all a").out;
     assert!(text.contains("trace-incomplete") && text.contains("their latencies are guessed"), "{text}");
 }
 
@@ -287,7 +287,7 @@ fn recordings_get_no_cautions_about_data() {
     let summary = summary(&lab, "a");
     let about_data = ["trivial-data", "unmapped-target", "fresh-or-warm-mapping", "wrong-size-device"];
     assert!(!cautions(&summary).iter().any(|id| about_data.contains(id)), "{}", summary["cautions"]);
-    assert!(!lab.expect(0, "show a").out.contains("compressible"));
+    assert!(!lab.expect(0, "show --all a").out.contains("compressible"));
 }
 
 /// A recording has no configured depth or rate, and shows the observed maximum in flight.
@@ -306,7 +306,7 @@ fn recording_shows_max_in_flight_and_no_target_rate() {
     assert!(
         summary["throughput"]["demanded"].is_null() && summary["throughput"]["delivered_share"].is_null()
     );
-    let text = lab.expect(0, "show r").out;
+    let text = lab.expect(0, "show --all r").out;
     assert!(text.contains("target rate   none (recorded)") && text.contains(", max 3 at 20.0 ms"), "{text}");
 }
 
@@ -334,7 +334,7 @@ fn recording_shows_read_and_sequential_share_per_process() {
         |n: usize| ["name", "reads", "writes", "sequential"].map(|field| processes[n][field].to_string());
     assert_eq!(of(0), ["\"db\"", "6", "0", "0"]);
     assert_eq!(of(1), ["\"log\"", "0", "6", "5"]);
-    let text = lab.expect(0, "show r").out;
+    let text = lab.expect(0, "show --all r").out;
     let lines = |name: &str| {
         text.lines()
             .find(|line| line.starts_with(name))

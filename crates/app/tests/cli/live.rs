@@ -140,7 +140,7 @@ fn signal_stops_run_with_complete_result() {
         assert!(cautions(&s).contains(&"run-interrupted"));
         assert_eq!(count(&s, "all", "total"), records.len() as u64);
         assert!(lab.path("r/records.parquet").exists() && !lab.path("r/records.log").exists());
-        assert!(lab.expect(0, "show r").out.contains(&format!("stopped by SIG{signal}")));
+        assert!(lab.expect(0, "show --all r").out.contains(&format!("stopped by SIG{signal}")));
         lab.expect(0, "plot r --svg --only sonar");
     }
 }
@@ -216,7 +216,7 @@ fn a_second_signal_aborts() {
     assert_eq!(ended.code, 130, "{}", ended.err);
     assert!(ended.err.contains("aborted") && ended.err.contains("iosonar show"), "{}", ended.err);
     assert_eq!(ended.out, "");
-    let shown = lab.expect(0, "show r");
+    let shown = lab.expect(0, "show --all r");
     assert!(shown.out.contains("unfinished"), "{}", shown.out);
 }
 
@@ -235,7 +235,7 @@ fn killed_run_keeps_its_records() {
     let records = sorted(&lab, "r");
     assert!(records.len() as u64 >= told, "{} of {told}", records.len());
     is_a_beginning(&records);
-    let shown = lab.expect(0, "show r");
+    let shown = lab.expect(0, "show --all r");
     assert!(shown.out.contains("unfinished") && shown.out.contains("The run has no end"), "{}", shown.out);
     let json: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
     assert!(cautions(&json).contains(&"run-unfinished"));
@@ -250,7 +250,7 @@ fn killed_run_keeps_its_records() {
     let whole = std::fs::read(&log).unwrap();
     for cut in [1, 5, 127, 128] {
         std::fs::write(&log, &whole[..whole.len() - cut]).unwrap();
-        let shown = lab.expect(0, "show r");
+        let shown = lab.expect(0, "show --all r");
         assert!(shown.err.contains("did not end") && shown.err.contains("bytes of its log"), "{}", shown.err);
         let left = sorted(&lab, "r");
         assert!(left.len() < records.len() && left[..] == records[..left.len()]);
@@ -280,10 +280,10 @@ fn killed_run_keeps_its_records() {
     let left = sorted(&lab, "r");
     assert!(left.len() < records.len() && left[..] == records[records.len() - left.len()..]);
     std::fs::write(&log, &whole[..16]).unwrap();
-    assert!(lab.expect(0, "show r").out.contains("No request completed"));
+    assert!(lab.expect(0, "show --all r").out.contains("No request completed"));
     std::fs::write(&log, &whole[..10]).unwrap();
     // Killed at its very start: there is no record yet, and that is no damage.
-    assert!(lab.expect(0, "show r").out.contains("No request completed"));
+    assert!(lab.expect(0, "show --all r").out.contains("No request completed"));
 }
 
 #[test]

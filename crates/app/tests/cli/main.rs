@@ -65,6 +65,7 @@ mod refused;
 mod report;
 mod series;
 mod stamps;
+mod story;
 mod temporary;
 mod trials;
 mod verify;

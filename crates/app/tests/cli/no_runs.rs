@@ -28,12 +28,12 @@ fn rejects_text_without_requests_and_draws_nothing() {
 fn describes_study_directories_and_their_runs() {
     let lab = lab();
     lab.expect(0, "knee -t dev --engine sim --size 1g --from 100 --to 2000 --duration 3s -o k --no-progress");
-    let shown = lab.expect(0, "show k").out;
+    let shown = lab.expect(0, "show --all k").out;
     assert!(shown.starts_with("no knee reached: sustains at least"), "{shown}");
     assert!(shown.contains("one of its runs is k/ramp"), "{shown}");
     lab.expect(0, "show k/ramp");
     lab.expect(0, "matrix f --sizes 1m --records 64k --repeat 1 -o m --no-progress");
-    let shown = lab.expect(0, "show m").out;
+    let shown = lab.expect(0, "show --all m").out;
     assert!(shown.starts_with("write, sync: median of 1 in MiB/s") && shown.contains("CAUTION: "), "{shown}");
     assert_eq!(
         lab.expect(0, "show m --json").out,

@@ -48,7 +48,7 @@ fn phases_write_and_read_a_file() {
     assert_eq!(parts["phases"].as_array().unwrap().len(), 3);
     assert_eq!(parts["passes"][2]["name"], "read, pass 2");
     // Later commands agree with the run; pictures and the page know the phases.
-    assert!(lab.expect(0, "show r").out.contains("Each phase"));
+    assert!(lab.expect(0, "show --all r").out.contains("Each phase"));
     lab.expect(0, "plot r -o pictures --svg --only sonar");
     let picture = std::fs::read_dir(lab.path("pictures")).unwrap().find_map(|f| {
         let path = f.unwrap().path();

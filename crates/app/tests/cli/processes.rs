@@ -144,7 +144,7 @@ fn names_dead_process_and_keeps_records_of_others() {
     let lost = "process for iozone.DUMMY.1: its process ended before the run did (signal: 9";
     assert!(ended.code == 130 && ended.err.contains(lost), "{}", ended.err);
     assert_eq!(state(&lab, "r"), "interrupted");
-    let shown = lab.expect(0, "show r").out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = lab.expect(0, "show --all r").out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("process for iozone.DUMMY.1: its process ended"), "{shown}");
 
     // Without a signal: the other stream finishes its test, and the reason is reported.

@@ -178,7 +178,7 @@ fn deskewed_rate_covers_common_active_window() {
     assert_eq!(told(&ended.out).len(), 2, "{}", ended.out);
     let shown = lab.expect(0, "show r --deskew").out;
     assert_eq!(told(&shown), told(&ended.out));
-    assert!(!lab.expect(0, "show r").out.contains("Deskewed"));
+    assert!(!lab.expect(0, "show --all r").out.contains("Deskewed"));
     // The window, from the records: from the last target's start to the first one's end.
     let records = sorted(&lab, "r");
     let of = |target: u16| records.iter().filter(move |r| r.target == target && r.pass == 0);
@@ -311,7 +311,7 @@ fn steps_between_passes_are_recorded_with_times() {
             _ => assert!(of_pass().all(|r| r.submitted >= step.completed)),
         }
     }
-    let told = lab.expect(0, "show r").out;
+    let told = lab.expect(0, "show --all r").out;
     assert!(["  fsync ", "  open ", "  delete "].iter().all(|word| told.contains(word)), "{told}");
     let counts = &summary(&lab, "r")["counts"];
     assert_eq!((&counts["all"]["completed"], &counts["other"]["completed"]), (&24.into(), &7.into()));

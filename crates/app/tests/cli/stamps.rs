@@ -10,7 +10,7 @@ const CACHE: &str = "PAGE CACHE -- NOT A STORAGE RESULT";
 fn shown(lab: &Lab, result: &str) -> Vec<(String, String)> {
     let read = |name: String| (name.clone(), std::fs::read_to_string(lab.path(&name)).unwrap());
     let mut all = vec![
-        ("show".into(), lab.expect(0, &format!("show {result}")).out),
+        ("show".into(), lab.expect(0, &format!("show --all {result}")).out),
         ("show --json".into(), lab.expect(0, &format!("show {result} --json")).out),
         read(format!("{result}/summary.json")),
     ];

@@ -57,7 +57,7 @@ fn faults_are_reported_saved_and_exit_with_5() {
     let verified = &json(&lab, "r/run.json")["verified"];
     assert_eq!(verified["faults"]["lost"]["faults"], faults.len());
     // The result repeats the report later.
-    let shown = lab.expect(0, "show r").out;
+    let shown = lab.expect(0, "show --all r").out;
     assert!(shown.contains("verify:") && shown.contains("lost"), "{shown}");
     // All injected faults that stayed were found.
     let ledger = std::fs::read_to_string(lab.path("r/injected.jsonl")).unwrap();

@@ -77,6 +77,27 @@ impl Told {
         }
     }
 
+    /// Asserts that the headline does not blame the target for what came from outside of it.
+    #[track_caller]
+    fn story_never_blames_the_target(&self) {
+        let headline = self.summary["story"]["headline"].as_str().unwrap();
+        for blame in ["was slower", "othing came back"] {
+            assert!(!headline.contains(blame), "{}: {:#}", self.words, self.summary["story"]);
+        }
+    }
+
+    /// Asserts that the headline has one of these words.
+    #[track_caller]
+    fn headline_has(&self, words: &[&str]) {
+        let headline = self.summary["story"]["headline"].as_str().unwrap();
+        assert!(
+            words.iter().any(|word| headline.contains(word)),
+            "{}: {:#}",
+            self.words,
+            self.summary["story"]
+        );
+    }
+
     /// Asserts that a stall as long as the disturbance is attributed to the generator. The disk may add short ones.
     #[track_caller]
     fn long_stalls_are_of_the_generator(&self) {
@@ -108,8 +129,10 @@ fn attributes_disturbance_to_stopped_program() {
             running.signal("CONT");
         });
         assert!(told.cautions_have(&["stood still for"]), "{}: {:#}", told.words, told.summary["cautions"]);
+        told.headline_has(&["program was halted", "a halt of this program"]);
         told.overloads_have(&OTHERS);
         told.long_stalls_are_of_the_generator();
+        told.story_never_blames_the_target();
     }
 }
 
@@ -126,6 +149,7 @@ fn attributes_disturbance_to_cpu_limit() {
         assert!(told.cautions_have(&words), "{}: {:#}", told.words, told.summary["cautions"]);
         told.overloads_have(&OTHERS);
         told.long_stalls_are_of_the_generator();
+        told.story_never_blames_the_target();
     }
 }
 
@@ -146,6 +170,7 @@ fn attributes_disturbance_to_cpu_contention() {
         assert!(told.cautions_have(&words), "{}: {:#}", told.words, told.summary["cautions"]);
         told.overloads_have(&OTHERS);
         told.long_stalls_are_of_the_generator();
+        told.story_never_blames_the_target();
     }
 }
 
@@ -167,6 +192,7 @@ fn attributes_disturbance_to_io_on_underlying_disk() {
         });
         assert!(told.cautions_have(&OTHERS), "{}: {:#}", told.words, told.summary["cautions"]);
         told.overloads_have(&OTHERS);
+        told.story_never_blames_the_target();
     }
 }
 
@@ -187,5 +213,6 @@ fn attributes_overload_to_small_queue_depth() {
         let told = Told::of(&lab, &[], words, |_| ());
         assert!(told.cautions_have(&["slot was in use"]), "{}: {:#}", told.words, told.summary["cautions"]);
         told.overloads_have(&["slot was in use"]);
+        told.headline_has(&["Could not keep up"]);
     }
 }

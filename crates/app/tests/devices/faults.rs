@@ -205,14 +205,14 @@ fn unconverted_result_is_completed_once_there_is_space() {
     let check = std::panic::catch_unwind(|| {
         is_unconverted(&lab, &ended, &out, 20_000);
         tool("mount", &["-o", "remount,size=64m", dir.to_str().unwrap()]);
-        let shown = lab.expect(0, &format!("show {}", out.display()));
+        let shown = lab.expect(0, &format!("show --all {}", out.display()));
         assert!(shown.err.contains("converted now"), "{}", shown.err);
         assert!(shown.out.contains("finished") && !shown.out.contains("not converted"), "{}", shown.out);
         assert!(!out.join("records.log").exists() && !out.join("reserve").exists());
         assert!(out.join("records.parquet").exists() && out.join("summary.json").exists());
         assert_eq!(run_info(&out).state, RunState::Finished);
         assert_eq!(in_order(iosonar_testkit::records(&out)).len(), 20_000);
-        let again = lab.expect(0, &format!("show {}", out.display()));
+        let again = lab.expect(0, &format!("show --all {}", out.display()));
         assert!(again.out == shown.out && again.err.is_empty(), "{}", again.err);
     });
     tool("umount", &[dir.to_str().unwrap()]);

@@ -197,7 +197,7 @@ fn killed_on(engine: &str, lines: &[Line], options: &str, after_ms: u64) {
     assert_eq!(replay.wait().code, 137);
     let trace = tracing.finish();
 
-    let shown = lab.expect(0, "show out");
+    let shown = lab.expect(0, "show --all out");
     assert!(shown.out.contains("it was killed, or it still goes on"), "{}", shown.out);
     let info = run_info(&lab.path("out"));
     assert_eq!(info.state, RunState::Running);

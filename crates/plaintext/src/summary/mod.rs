@@ -40,7 +40,8 @@ fn time(ns: u64) -> String {
     units::duration(ns, Charset::Ascii)
 }
 
-fn state(state: &RunState) -> String {
+/// The state of a run in words.
+pub(crate) fn state(state: &RunState) -> String {
     match state {
         RunState::Running => "unfinished".to_string(),
         RunState::Finished => "finished".to_string(),

@@ -139,7 +139,7 @@ fn keeps_archive_on_request() {
     assert!(ended.err.contains("result: run"), "{}", ended.err);
     assert_eq!(lab.records("run").len(), 80);
     assert_eq!(crate::count(&crate::summary(&lab, "run"), "all", "completed"), 80);
-    assert!(!lab.expect(0, "show run").out.is_empty());
+    assert!(!lab.expect(0, "show --all run").out.is_empty());
     // An existing result is never overwritten.
     xdd(&lab, 2, "-op read -targets 1 F -reqsize 8 -numreqs 20 --out run");
     assert_eq!(lab.records("run").len(), 80);

@@ -1,0 +1,114 @@
+//! The story of results whose cause was planted: headline and reasons state it.
+
+use crate::{SIM, lab};
+use iosonar_testkit::Lab;
+use serde::Deserialize;
+use serde_json::Value;
+use std::path::PathBuf;
+
+#[derive(Deserialize)]
+struct PlantedResults {
+    result: Vec<Planted>,
+}
+
+/// A command, and what its story must state.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Planted {
+    name: String,
+    /// Words of `run`.
+    run: Option<String>,
+    /// Words of `replay` on a load of bursts.
+    replay: Option<String>,
+    burst: Option<[u64; 4]>,
+    /// The exit code.
+    #[serde(default)]
+    code: i32,
+    headline: Vec<String>,
+    #[serde(default)]
+    because: Vec<String>,
+    #[serde(default, rename = "try")]
+    remedy: Vec<String>,
+    events: Option<usize>,
+}
+
+fn planted() -> Vec<Planted> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/planted/planted.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    toml::from_str::<PlantedResults>(&text).unwrap().result
+}
+
+/// Bursts of reads at random places: number of bursts, requests in each, requests per second, and the time between their starts in ms.
+fn bursts([bursts, requests, rate, between_ms]: [u64; 4]) -> String {
+    let line = |burst: u64, request: u64| {
+        let time = burst as f64 * between_ms as f64 / 1e3 + request as f64 / rate as f64;
+        let sector = (burst * requests + request).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 200_000 * 8;
+        format!("{time:.9} ; {sector} ; 8 ; R ; 0.0 ; 0.0\n")
+    };
+    let head = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n".to_string();
+    let lines = (0..bursts).flat_map(|burst| (0..requests).map(move |request| line(burst, request)));
+    head + &lines.collect::<String>()
+}
+
+fn story_of(lab: &Lab, result: &str) -> Value {
+    let json: Value = serde_json::from_str(&lab.expect(0, &format!("show --json {result}")).out).unwrap();
+    let reasons = json["story"]["because"].as_array().into_iter().flatten();
+    for path in reasons.flat_map(|reason| reason["evidence"].as_array().unwrap()) {
+        let pointer = format!("/{}", path.as_str().unwrap().replace('.', "/"));
+        assert!(json.pointer(&pointer).is_some(), "{result}: {path} is not in show --json");
+    }
+    json["story"].clone()
+}
+
+#[track_caller]
+fn has(name: &str, text: &str, words: &[String]) {
+    for word in words {
+        assert!(text.contains(word), "{name}: '{word}' is not in {text}");
+    }
+}
+
+#[test]
+fn names_planted_causes() {
+    let lab = lab();
+    for one in planted() {
+        let command = match (&one.run, &one.replay, one.burst) {
+            (Some(words), None, None) => format!("run {SIM} --randseed 7 {words}"),
+            (None, Some(words), Some(shape)) => {
+                lab.file("bursts.load", bursts(shape));
+                format!("replay bursts.load {SIM} {words}")
+            }
+            _ => panic!("{}: one of run and replay", one.name),
+        };
+        lab.expect(one.code, &format!("{command} -o {}", one.name));
+        let story = story_of(&lab, &one.name);
+        let headline = story["headline"].as_str().unwrap();
+        assert!(headline.chars().count() <= 90, "{headline}");
+        has(&one.name, headline, &one.headline);
+        has(&one.name, &story["because"].to_string(), &one.because);
+        has(&one.name, &story["try"].to_string(), &one.remedy);
+        if let Some(events) = one.events {
+            assert_eq!(story["events"].as_array().map_or(0, Vec::len), events, "{}: {story:#}", one.name);
+        }
+    }
+}
+
+/// Shares of all causes add up to the whole, and a short text fits on a small terminal.
+#[test]
+fn shares_are_complete_and_the_text_is_short() {
+    let lab = lab();
+    let stalls = "--rw randread --bs 4k --depth 2 --rate-iops 5000 --sim-stall 200ms/3s --runtime 10s";
+    lab.expect(0, &format!("run {SIM} {stalls} -o r"));
+    let story = story_of(&lab, "r");
+    let shares = story["shares"].as_array().unwrap();
+    let sum: f64 = shares.iter().map(|one| one["share"].as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-6, "{story:#}");
+    assert_eq!(shares[0]["cause"], "target-stood-still", "{story:#}");
+    let text = lab.expect(0, "show r").out;
+    assert!(text.lines().count() <= 24, "{text}");
+    assert!(text.starts_with(&story["headline"].as_str().unwrap()[..20]), "{text}");
+    let all = lab.expect(0, "show r --all").out;
+    let long = "x".repeat(200);
+    lab.expect(0, &format!("run {SIM} {stalls} -o {long}"));
+    assert!(lab.expect(0, &format!("show {long}")).out.lines().count() <= 24);
+    assert!(all.starts_with(&text) && all.contains("Throughput"), "{all}");
+}

@@ -1,0 +1,147 @@
+//! The story of a result in at most 24 lines: event, reasons, worth and remedy; then the figures that matter most.
+
+use crate::lines::{COLUMNS, Lines};
+use crate::stamps;
+use crate::summary::state;
+use iosonar_analyze::{LimitResult, LimitVerdict, Severity, Story, StoryEvent, Summary, TimeStats};
+use iosonar_text::units::{self, Charset};
+
+/// Most lines of a story: a small terminal shows them at once.
+pub const STORY_LINES: usize = 24;
+/// Most lines of a reason, and of the names of the cautions.
+const LINES_OF_TEXT: usize = 3;
+/// Most events that are listed; of more, those with most lost time.
+const EVENTS: usize = 4;
+/// Most lines of an event.
+const LINES_OF_EVENT: usize = 2;
+
+/// The story of a result, and its most important figures. A result without a story, made by an earlier version, has the figures alone.
+pub fn story(summary: &Summary) -> String {
+    let (head, figures, foot) = (head(summary), figures(summary), foot(summary));
+    let room = STORY_LINES.saturating_sub(head.count() + figures.count() + foot.count());
+    let events = summary.story.as_ref().map_or(Lines::new(COLUMNS), |story| events(story, room));
+    [head, figures, events, foot].map(Lines::finish).concat()
+}
+
+/// Adds a paragraph of at most some lines; the rest is cut off.
+fn limited(out: &mut Lines, first: &str, text: &str, most: usize) {
+    let mut all = Lines::new(COLUMNS);
+    all.paragraph(first, text);
+    let text = all.finish();
+    let lines: Vec<&str> = text.lines().collect();
+    lines.iter().take(most).for_each(|line| out.line(line));
+}
+
+/// Headline, reasons, worth, remedy, and what else decides whether the figures mean something.
+fn head(summary: &Summary) -> Lines {
+    let mut out = Lines::new(COLUMNS);
+    if let Some(story) = &summary.story {
+        limited(&mut out, "", &story.headline, LINES_OF_TEXT);
+        story
+            .because
+            .iter()
+            .for_each(|reason| limited(&mut out, "  because   ", &reason.text, LINES_OF_TEXT));
+        story.worth.iter().for_each(|worth| limited(&mut out, "  worth     ", worth, LINES_OF_EVENT));
+        story.remedy.iter().for_each(|remedy| self::remedy(&mut out, remedy));
+    }
+    stamps::of(summary)
+        .first()
+        .iter()
+        .for_each(|stamp| limited(&mut out, "  result    ", stamp, LINES_OF_EVENT));
+    if !summary.run.state.is_complete() {
+        out.line(&format!("  state     {}", state(&summary.run.state)));
+    }
+    limit(&mut out, "latency", &summary.limits.latency);
+    limit(&mut out, "delay", &summary.limits.delay);
+    out
+}
+
+/// A command stays as it is: it is to be copied.
+fn remedy(out: &mut Lines, remedy: &str) {
+    let is_plain = remedy.chars().all(|c| matches!(c, ' '..='~'));
+    match is_plain {
+        true => out.drawn(&format!("  try       {remedy}")),
+        false => limited(out, "  try       ", remedy, LINES_OF_EVENT),
+    }
+}
+
+fn limit(out: &mut Lines, name: &str, verdict: &LimitVerdict) {
+    if verdict.result == LimitResult::Failed {
+        let limit = units::limit(verdict.limit_ns);
+        out.line(&format!(
+            "  limit     {name}: {} requests were above the limit of {limit}",
+            units::grouped(verdict.above)
+        ));
+    }
+}
+
+/// Median, 99th percentile and maximum, each cell with its own unit; the rate, beside the wanted one if there is a timetable.
+fn figures(summary: &Summary) -> Lines {
+    let mut out = Lines::new(COLUMNS);
+    let row = |name: &str, times: &TimeStats, meaning: &str| {
+        let cell = |ns: Option<u64>| ns.map_or("-".into(), |ns| units::duration(ns, Charset::Ascii));
+        let cells = [Some(times.p50_ns), times.p99_ns, Some(times.max_ns)].map(cell);
+        let cells: String = cells.iter().map(|cell| format!("{cell:>10}")).collect();
+        format!("  {name:<8}{cells}   {meaning}")
+    };
+    let response = summary.response.all.filter(|_| summary.run.has_timetable && summary.knows_delay());
+    if response.or(summary.latency.all).is_some() {
+        out.heading(&format!("{:10}{:>10}{:>10}{:>10}", "", "p50", "p99", "max"));
+    }
+    response.iter().for_each(|times| out.line(&row("response", times, "due to done: the application")));
+    summary
+        .latency
+        .all
+        .iter()
+        .for_each(|times| out.line(&row("latency", times, "submitted to done: the target")));
+    if let Some(done) = summary.throughput.delivered {
+        let wanted = summary.throughput.demanded.filter(|_| summary.has_target_rate());
+        let wanted = wanted.map_or(String::new(), |wanted| {
+            format!(" of {}/s", units::request_rate(wanted.requests_per_second))
+        });
+        let (rate, bytes) =
+            (units::request_rate(done.requests_per_second), units::byte_rate(done.bytes_per_second));
+        out.line(&format!(
+            "  done       {rate}/s{wanted}, {bytes}, {} failed",
+            units::grouped(summary.counts.failed())
+        ));
+    }
+    out
+}
+
+/// The events with most lost time, by onset, in at most `room` lines.
+fn events(story: &Story, room: usize) -> Lines {
+    let mut out = Lines::new(COLUMNS);
+    let mut worst: Vec<&StoryEvent> = story.events.iter().collect();
+    worst.sort_by(|a, b| b.share.total_cmp(&a.share));
+    // An empty line, and one for those that are not listed.
+    worst.truncate(EVENTS.min(room.saturating_sub(2) / LINES_OF_EVENT));
+    worst.sort_by_key(|event| event.range.from_ns);
+    if worst.is_empty() {
+        return out;
+    }
+    out.line("");
+    for event in &worst {
+        let from = units::moment(event.range.from_ns, Charset::Ascii);
+        let share = units::number(event.share * 100.0);
+        let text = format!("at {from}: {} ({share} % of the lost time)", event.text);
+        limited(&mut out, "  event     ", &text, LINES_OF_EVENT);
+    }
+    let more = story.events.len() - worst.len();
+    if more > 0 {
+        out.line(&format!("            {more} more, see show --all"));
+    }
+    out
+}
+
+/// Names of the cautions: the texts are long.
+fn foot(summary: &Summary) -> Lines {
+    let mut out = Lines::new(COLUMNS);
+    let matters = summary.cautions.iter().filter(|caution| caution.severity > Severity::Note);
+    let names: Vec<String> = matters.map(|caution| caution.id.name()).collect();
+    if !names.is_empty() {
+        out.line("");
+        limited(&mut out, "  cautions  ", &names.join(", "), LINES_OF_EVENT);
+    }
+    out
+}
