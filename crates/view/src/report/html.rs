@@ -4,7 +4,7 @@ use super::blocks::Blocks;
 use super::machine;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
-use super::{faults, figures};
+use super::{faults, figures, story};
 use crate::svg::escape_lines;
 use crate::units::{self, Charset};
 use crate::{Picture, Style, Theme, escape, raster};
@@ -64,6 +64,9 @@ fn words(report: &Report<'_>) -> String {
     out.push_str("<p class=\"cut\" role=\"alert\">⚠ This file is cut off: copy or send it again.</p>\n");
     header(&mut out, report);
     let names = names(report);
+    for (name, run) in names.iter().zip(report.runs) {
+        story::write(&mut out, name, run);
+    }
     for (name, run) in names.iter().zip(report.runs) {
         warnings(&mut out, name, run);
     }

@@ -13,6 +13,7 @@ mod percentiles;
 mod points;
 mod run;
 mod side_car;
+mod story;
 
 pub use blocks::{BlockError, decode_block, grid_tiles};
 pub use html::{Report, write};
