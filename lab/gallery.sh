@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the pictures of README and docs: replays on a loop device (fast, overloaded by a ramp, throttled by the kernel),
-# a simulated stall, the static pictures of a load, two runs side by side. Then compares every figure of the pictures,
+# a simulated stall, the static pictures of a load, two runs side by side, the planted results. Then compares every figure of the pictures,
 # texts and pages with `show --json`. Needs root.
 #
 #   lab/gallery.sh [DIRECTORY]     results and all pictures go there (default: target/gallery);
@@ -96,6 +96,10 @@ iosonar analyze "$recorded" > load.analysis.txt
 
 say "two devices under the same load"
 iosonar plot --compare fast stall --png --out compare > /dev/null
+
+say "planted results, each with its story and its sonar"
+mkdir planted
+python3 "$here/lab/planted.py" "$here/examples/planted/planted.toml" planted "$iosonar"
 
 # One source for every number: pictures and text are compared with `show --json`, pages, too, where there is a browser.
 say "every figure of pictures, text and pages against show --json"

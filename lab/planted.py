@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Runs the planted results, and writes the story and the pictures of each: planted.py PLANTED.toml DIRECTORY IOSONAR."""
+
+import pathlib
+import subprocess
+import sys
+import tomllib
+
+SIM = ["--engine", "sim", "--size", "1GiB", "--no-progress", "-t", "dev"]
+
+
+def bursts(count, requests, rate, between_ms):
+    """Bursts of reads at random places, as a load."""
+    lines = ["start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0"]
+    for burst in range(count):
+        for request in range(requests):
+            time = burst * between_ms / 1e3 + request / rate
+            sector = (burst * requests + request) * 0x9E3779B97F4A7C15 % 2**64 % 200_000 * 8
+            lines.append(f"{time:.9f} ; {sector} ; 8 ; R ; 0.0 ; 0.0")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    planted, folder, iosonar = sys.argv[1:]
+    for result in tomllib.loads(pathlib.Path(planted).read_text())["result"]:
+        name = result["name"]
+        out = pathlib.Path(folder, name)
+        if "burst" in result:
+            load = pathlib.Path(folder, f"{name}.load")
+            load.write_text(bursts(*result["burst"]))
+            words = ["replay", str(load), *result["replay"].split()]
+        else:
+            words = ["run", "--direct", "1", "--randseed", "7", *result["run"].split()]
+        subprocess.run([iosonar, *words, *SIM, "-o", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        story = subprocess.run([iosonar, "show", str(out)], stdout=subprocess.PIPE, check=True).stdout
+        out.with_suffix(".txt").write_bytes(story)
+        subprocess.run([iosonar, "plot", str(out), "--png"], stdout=subprocess.DEVNULL, check=False)
+        print(f"   {name}: {story.decode().splitlines()[0]}")
+
+
+if __name__ == "__main__":
+    main()
