@@ -5,7 +5,7 @@ use iosonar_evidence::{DeviceCounter, Series};
 use std::collections::BTreeMap;
 
 /// Bytes of a sector in counters, whatever the device's block size.
-const SECTOR: f64 = 512.0;
+const SECTOR: f64 = iosonar_plan::SECTOR as f64;
 
 /// Reads that ended in the block layer, from any issuer.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -5,7 +5,7 @@ use crate::tracks::Tracks;
 use iosonar_evidence::{DeviceCounter, OwnUse, Series};
 
 /// Bytes of a sector in counters, whatever the device's block size.
-const SECTOR: f64 = 512.0;
+const SECTOR: f64 = iosonar_plan::SECTOR as f64;
 
 /// The samples of the sector counters of all devices, and of the bytes that this process caused.
 #[derive(Debug, Clone, Default)]

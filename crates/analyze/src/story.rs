@@ -79,6 +79,24 @@ pub enum Cause {
     Unexplained,
 }
 
+impl Cause {
+    /// Whether it lies outside of the target, and of the queue of requests.
+    pub fn is_outside(self) -> bool {
+        matches!(self, Cause::Halted | Cause::NoCpu | Cause::Others)
+    }
+}
+
+impl Story {
+    /// The events with most lost time, by onset.
+    pub fn largest_events(&self, most: usize) -> Vec<&StoryEvent> {
+        let mut worst: Vec<&StoryEvent> = self.events.iter().collect();
+        worst.sort_by(|a, b| b.share.total_cmp(&a.share));
+        worst.truncate(most);
+        worst.sort_by_key(|event| event.range.from_ns);
+        worst
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -3,7 +3,7 @@
 use crate::lines::{COLUMNS, Lines};
 use crate::stamps;
 use crate::summary::state;
-use iosonar_analyze::{LimitResult, LimitVerdict, Severity, Story, StoryEvent, Summary, TimeStats};
+use iosonar_analyze::{LimitResult, LimitVerdict, Severity, Story, Summary, TimeStats};
 use iosonar_text::units::{self, Charset};
 
 /// Most lines of a story: a small terminal shows them at once.
@@ -112,11 +112,8 @@ fn figures(summary: &Summary) -> Lines {
 /// The events with most lost time, by onset, in at most `room` lines.
 fn events(story: &Story, room: usize) -> Lines {
     let mut out = Lines::new(COLUMNS);
-    let mut worst: Vec<&StoryEvent> = story.events.iter().collect();
-    worst.sort_by(|a, b| b.share.total_cmp(&a.share));
     // An empty line, and one for those that are not listed.
-    worst.truncate(EVENTS.min(room.saturating_sub(2) / LINES_OF_EVENT));
-    worst.sort_by_key(|event| event.range.from_ns);
+    let worst = story.largest_events(EVENTS.min(room.saturating_sub(2) / LINES_OF_EVENT));
     if worst.is_empty() {
         return out;
     }

@@ -109,7 +109,7 @@ fn joined(
     let mut all: Vec<(Episode, Found)> = Vec::new();
     for episode in episodes {
         let found = evidence.cause_of(&episode);
-        let is_outside = matches!(found.cause(), Cause::Halted | Cause::NoCpu | Cause::Others);
+        let is_outside = found.cause().is_outside();
         let is_near = |(last, of_last): &&mut (Episode, Found)| {
             let gap = episode.range.from_ns.saturating_sub(last.range.to_ns);
             is_outside && of_last.cause() == found.cause() && gap < sample_ns

@@ -112,18 +112,13 @@ pub(super) fn events(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
     let large = shares.iter().filter(|one| one.share >= NAMED).map(|one| one.cause);
     let named: Vec<Cause> = large.filter(|cause| events.of_cause(*cause).next().is_some()).collect();
     let first = *named.first()?;
-    let are_outside = named.iter().all(|cause| is_outside(*cause));
+    let are_outside = named.iter().all(|cause| cause.is_outside());
     let text = match named.as_slice() {
         [_, _, ..] if are_outside => disturbances(facts, events, &named),
         _ => of_one(facts, events, first, are_outside),
     };
     let because = named.iter().map(|cause| because(facts, events, *cause)).chain(unexplained(events));
     Some(Headline { text, because: because.collect(), remedy: remedy(facts, events, first) })
-}
-
-/// Whether a cause lies outside of the target.
-fn is_outside(cause: Cause) -> bool {
-    matches!(cause, Cause::Halted | Cause::NoCpu | Cause::Others)
 }
 
 /// Several causes outside of the target.

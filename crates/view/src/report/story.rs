@@ -2,7 +2,7 @@
 
 use super::run::ReportRun;
 use crate::escape;
-use iosonar_analyze::{During, StoryEvent, Verdict};
+use iosonar_analyze::{During, Story, Verdict};
 use iosonar_plaintext::hash;
 use iosonar_text::units;
 use std::fmt::Write as _;
@@ -29,15 +29,12 @@ pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
     story.worth.iter().for_each(|worth| fact("worth", worth));
     story.remedy.iter().for_each(|remedy| fact("try", remedy));
     out.push_str("</dl>\n");
-    events(out, &story.events);
+    events(out, story);
     out.push_str("</section>\n");
 }
 
-fn events(out: &mut String, events: &[StoryEvent]) {
-    let mut worst: Vec<&StoryEvent> = events.iter().collect();
-    worst.sort_by(|a, b| b.share.total_cmp(&a.share));
-    worst.truncate(EVENTS);
-    worst.sort_by_key(|event| event.range.from_ns);
+fn events(out: &mut String, story: &Story) {
+    let worst = story.largest_events(EVENTS);
     if worst.is_empty() {
         return;
     }
@@ -53,8 +50,8 @@ fn events(out: &mut String, events: &[StoryEvent]) {
             escape(&event.text)
         );
     }
-    if events.len() > worst.len() {
-        _ = writeln!(out, "<li>and {} more</li>", events.len() - worst.len());
+    if story.events.len() > worst.len() {
+        _ = writeln!(out, "<li>and {} more</li>", story.events.len() - worst.len());
     }
     out.push_str("</ul>\n");
 }
