@@ -13,6 +13,7 @@ mod cautions;
 mod cells;
 mod class;
 pub mod compare;
+mod contrasts;
 mod correlation;
 mod counts;
 mod course;
@@ -75,6 +76,7 @@ pub use backlog::MostAtOnce;
 pub use caution::{Caution, CautionId, Severity};
 pub use cells::{CellStats, CellTimes, CountUntil, StreamStats, cells};
 pub use class::{ByScope, CLASSES, Class, Scope};
+pub use contrasts::{Contrasts, Group};
 pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
 pub use detail::{Choice, Kept};
@@ -110,7 +112,10 @@ pub use rounds::Rounds;
 pub use series::{ClassSeries, CountSeries};
 pub use skew::{Deskew, PassSkew, SkewWindows};
 pub use span::Span;
-pub use story::{Cause, CauseShare, HEADLINE_CHARS, LEAST_REQUESTS, Normal, Reason, Story, StoryEvent};
+pub use story::{
+    Attribute, Blame, BlameRow, Cause, CauseShare, Contrast, ContrastGroup, HEADLINE_CHARS, LEAST_REQUESTS,
+    Normal, PartStory, Reason, Story, StoryEvent,
+};
 pub use summarize::summarize;
 pub use summary::{
     CheckedFacts, OccupancyFacts, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput, WaitingFacts,

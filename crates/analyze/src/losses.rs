@@ -5,6 +5,7 @@ use crate::story::Normal;
 use crate::time_range::TimeRange;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::Direction;
+use std::borrow::Cow;
 
 /// Most slices of time: at least half of them are in use if the run starts at time zero.
 const SLICES: usize = 4096;
@@ -38,6 +39,47 @@ pub struct LossSlice {
     pub last_completed_ns: u64,
     /// Requests of any operation that completed in this slice, whenever they were due.
     pub completions: u64,
+}
+
+/// Most targets that are kept apart: each has a distribution for each [`SHARED`] slices.
+const MOST_TARGETS: usize = 8;
+
+/// Response over time of each target, if there are at most [`MOST_TARGETS`]; otherwise of all together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LossesByTarget(Vec<Losses>);
+
+impl LossesByTarget {
+    pub(crate) fn new(targets: usize) -> LossesByTarget {
+        let kept_apart = if targets <= MOST_TARGETS { targets.max(1) } else { 1 };
+        LossesByTarget(vec![Losses::default(); kept_apart])
+    }
+
+    /// The part of a target; records of targets that the plan does not have belong to the last one.
+    pub(crate) fn of_record(&mut self, target: u16) -> &mut Losses {
+        let last = self.0.len() - 1;
+        &mut self.0[usize::from(target).min(last)]
+    }
+
+    pub(crate) fn merge(&mut self, other: &LossesByTarget) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    /// All targets together.
+    pub(crate) fn all(&self) -> Cow<'_, Losses> {
+        match self.0.as_slice() {
+            [only] => Cow::Borrowed(only),
+            several => {
+                let mut all = Losses::default();
+                several.iter().for_each(|one| all.merge(one));
+                Cow::Owned(all)
+            }
+        }
+    }
+
+    /// By target; one element if targets are not kept apart.
+    pub(crate) fn each(&self) -> &[Losses] {
+        &self.0
+    }
 }
 
 /// Response over time, in bounded memory.
@@ -227,6 +269,23 @@ mod tests {
             prop_assert_eq!(sum.delay_ns, requests.iter().map(|one| u128::from(one.1)).sum::<u128>());
             prop_assert!(whole.slices().len() <= SLICES);
         }
+    }
+
+    #[test]
+    fn targets_are_kept_apart_up_to_a_limit() {
+        let counts = |targets: usize| {
+            let mut by_target = LossesByTarget::new(targets);
+            for target in [0, 1, 1, 99] {
+                let mut one = record(1, Op::Read, 0, 0, 10);
+                one.target = target;
+                by_target.of_record(target).add(&one, 0, 10);
+            }
+            let requests = |losses: &Losses| LossSlice::sum_of(losses.slices()).requests;
+            (by_target.each().iter().map(requests).collect::<Vec<_>>(), requests(&by_target.all()))
+        };
+        assert_eq!(counts(1), (vec![4], 4));
+        assert_eq!(counts(2), (vec![1, 3], 4));
+        assert_eq!(counts(MOST_TARGETS + 1), (vec![4], 4));
     }
 
     /// Waits of half a year each, and times at the end of the clock.

@@ -1,5 +1,6 @@
 //! The story of a result as data: event, cause, worth and remedy. `iosonar-story` makes it.
 
+use crate::judgement::Verdict;
 use crate::time_range::TimeRange;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -34,6 +35,105 @@ pub struct Story {
     /// The response outside of the events; absent if nothing completed there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normal: Option<Normal>,
+    /// The requests that take longest by an attribute of theirs; absent if no group stands out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contrast: Option<Contrast>,
+    /// Each target, and each phase; absent if the run has one of both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartStory>,
+    /// Disturbances over time; absent if there was none, or time is too coarse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blame: Option<Blame>,
+}
+
+/// Two groups of requests whose latencies differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// The attribute by which they are grouped.
+    pub by: Attribute,
+    /// The group with the longer latency.
+    pub slow: ContrastGroup,
+    /// The group that it is compared with.
+    pub other: ContrastGroup,
+}
+
+/// An attribute of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attribute {
+    /// Read or write.
+    Operation,
+    /// Bytes that were requested.
+    Size,
+    /// Position on the target.
+    Place,
+}
+
+/// Requests with one value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContrastGroup {
+    /// `writes`, `64 KiB`, `12.0 GiB to 14.0 GiB`.
+    pub name: String,
+    /// Number of requests.
+    pub requests: u64,
+    /// Median of their latencies, in nanoseconds; by size and place to 3 %.
+    pub p50_ns: u64,
+}
+
+/// The story of one of several targets, or of one of several phases.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartStory {
+    /// Number of the target in the plan; absent for a phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<u16>,
+    /// Number of the phase in the plan; absent for a target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u16>,
+    /// The last part of the target's path, or the name of the phase.
+    pub name: String,
+    /// What happened, in at most [`HEADLINE_CHARS`] characters.
+    pub headline: String,
+    /// The verdict on this part, where it is known to be worse than that on others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+}
+
+/// Disturbances over time, in slices of equal width.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blame {
+    /// Start of the first slice, in nanoseconds of the run's clock.
+    pub from_ns: u64,
+    /// Width of a slice.
+    pub slice_ns: u64,
+    /// A row for each cause that shows; others have one for each device, or group of devices.
+    pub rows: Vec<BlameRow>,
+}
+
+/// One cause over time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlameRow {
+    /// One of [`Cause::Halted`], [`Cause::NoCpu`], [`Cause::Others`], [`Cause::DepthFull`] and [`Cause::Conflicts`].
+    pub cause: Cause,
+    /// The devices that others used; absent for other causes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// A value from 0 to 100 for each slice. Halted and without a CPU: share of its time. Others: their bytes per second, as a share of the
+    /// greatest rate of all bytes on the device. Depth and conflicts: share of the response that the requests spent waiting for it.
+    pub percent: Vec<u8>,
+}
+
+impl BlameRow {
+    /// Its label in pictures: `others on vda`.
+    pub fn label(&self) -> String {
+        match (self.cause, &self.device) {
+            (Cause::Halted, _) => "halted".into(),
+            (Cause::NoCpu, _) => "waited for a CPU".into(),
+            (Cause::Others, Some(device)) => format!("others on {device}"),
+            (Cause::DepthFull, _) => "depth full".into(),
+            (Cause::Conflicts, _) => "conflicts".into(),
+            (cause, _) => cause.to_string(),
+        }
+    }
 }
 
 /// A sentence of the story, and what it rests on.
@@ -120,6 +220,12 @@ pub struct StoryEvent {
     /// From the first such request's due time to the last completion.
     #[serde(flatten)]
     pub range: TimeRange,
+    /// Number of the target; absent if the run has one target, or if several show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<u16>,
+    /// Number of the phase; absent if the run has one phase, or if several show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u16>,
     /// Its cause.
     pub cause: Cause,
     /// One sentence.

@@ -1,12 +1,13 @@
 //! The partial of a summary: everything that is counted per request.
 
 use crate::backlog::MostAtOnce;
+use crate::contrasts::Contrasts;
 use crate::counts::{CountsByOp, TargetCounts};
 use crate::distribution::ByClass;
 use crate::errors::Errors;
 use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
-use crate::losses::Losses;
+use crate::losses::{Losses, LossesByTarget};
 use crate::others::OtherOps;
 use crate::parts::PartsTally;
 use crate::places::Places;
@@ -15,6 +16,7 @@ use crate::traffic::Traffic;
 use crate::{ByScope, Class, Diagrams, Distribution, Percentile};
 use iosonar_archive::{Fields, Marks, Record};
 use iosonar_plan::Decimal;
+use std::borrow::Cow;
 
 /// Counts and distributions of any part of a run. Parts merge in any order.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +46,8 @@ pub struct Tally {
     pub(crate) others: OtherOps,
     traffic: Traffic,
     places: Places,
-    losses: Losses,
+    losses: LossesByTarget,
+    contrasts: Contrasts,
 }
 
 impl Tally {
@@ -72,7 +75,8 @@ impl Tally {
             others: OtherOps::default(),
             traffic: Traffic::default(),
             places: Places::new(targets),
-            losses: Losses::default(),
+            losses: LossesByTarget::new(targets),
+            contrasts: Contrasts::new(targets),
         }
     }
 
@@ -104,12 +108,14 @@ impl Tally {
             self.latency.add(class, latency.0);
             self.delay.add(class, delay.0);
             self.response.add(class, response.0);
+            let losses = self.losses.of_record(record.target);
             match class.is_transfer() {
-                true => self.losses.add(record, delay.0, latency.0),
-                false => self.losses.complete(record.completed.map_or(0, |completed| completed.0)),
+                true => losses.add(record, delay.0, latency.0),
+                false => losses.complete(record.completed.map_or(0, |completed| completed.0)),
             }
-            // Limits are those of requests that transfer data.
+            // Limits and contrasts are those of requests that transfer data.
             if class.is_transfer() {
+                self.contrasts.add(record, latency.0);
                 self.above_latency.add(latency, record.due);
                 self.above_delay.add(delay, record.due);
             }
@@ -136,6 +142,7 @@ impl Tally {
         self.traffic.merge(&other.traffic);
         self.places.merge(&other.places);
         self.losses.merge(&other.losses);
+        self.contrasts.merge(&other.contrasts);
     }
 
     /// Counts of all targets together.
@@ -161,8 +168,18 @@ impl Tally {
     }
 
     /// Response over time.
-    pub fn losses(&self) -> &Losses {
-        &self.losses
+    pub fn losses(&self) -> Cow<'_, Losses> {
+        self.losses.all()
+    }
+
+    /// Response over time by target; one element for all targets if there are too many of them.
+    pub fn losses_by_target(&self) -> &[Losses] {
+        self.losses.each()
+    }
+
+    /// Latency by size and place.
+    pub fn contrasts(&self) -> &Contrasts {
+        &self.contrasts
     }
 
     /// Distribution of completed − submitted, of completed requests.

@@ -3,7 +3,7 @@
 use crate::lines::{COLUMNS, Lines};
 use crate::stamps;
 use crate::summary::state;
-use iosonar_analyze::{LimitResult, LimitVerdict, Severity, Story, Summary, TimeStats};
+use iosonar_analyze::{LimitResult, LimitVerdict, PartStory, Severity, Story, Summary, TimeStats};
 use iosonar_text::units::{self, Charset};
 
 /// Most lines of a story: a small terminal shows them at once.
@@ -12,6 +12,8 @@ pub const STORY_LINES: usize = 24;
 const LINES_OF_TEXT: usize = 3;
 /// Most events that are listed; of more, those with most lost time.
 const EVENTS: usize = 4;
+/// Most targets and phases that are listed.
+const PARTS: usize = 6;
 /// Most lines of an event.
 const LINES_OF_EVENT: usize = 2;
 
@@ -19,8 +21,29 @@ const LINES_OF_EVENT: usize = 2;
 pub fn story(summary: &Summary) -> String {
     let (head, figures, foot) = (head(summary), figures(summary), foot(summary));
     let room = STORY_LINES.saturating_sub(head.count() + figures.count() + foot.count());
+    let parts = summary.story.as_ref().map_or(Lines::new(COLUMNS), |story| parts(story, room));
+    let room = room.saturating_sub(parts.count());
     let events = summary.story.as_ref().map_or(Lines::new(COLUMNS), |story| events(story, room));
-    [head, figures, events, foot].map(Lines::finish).concat()
+    [head, figures, parts, events, foot].map(Lines::finish).concat()
+}
+
+/// A line for each of several targets and phases; of many the first ones, those with another verdict before them.
+fn parts(story: &Story, room: usize) -> Lines {
+    let mut out = Lines::new(COLUMNS);
+    let mut parts: Vec<&PartStory> = story.parts.iter().collect();
+    parts.sort_by_key(|part| part.verdict.is_none());
+    let most = PARTS.min(room.saturating_sub(2));
+    if parts.is_empty() || most == 0 {
+        return out;
+    }
+    out.line("");
+    for part in parts.iter().take(most) {
+        limited(&mut out, "  ", &format!("{}: {}", part.name, part.headline), 1);
+    }
+    if parts.len() > most {
+        out.line(&format!("  {} more, see show --all", parts.len() - most));
+    }
+    out
 }
 
 /// Adds a paragraph of at most some lines; the rest is cut off.
@@ -84,6 +107,10 @@ fn figures(summary: &Summary) -> Lines {
         let cells: String = cells.iter().map(|cell| format!("{cell:>10}")).collect();
         format!("  {name:<8}{cells}   {meaning}")
     };
+    // A sum over phases means nothing.
+    if summary.parts.phases.len() > 1 {
+        return out;
+    }
     let response = summary.response.all.filter(|_| summary.run.has_timetable && summary.knows_delay());
     if response.or(summary.latency.all).is_some() {
         out.heading(&format!("{:10}{:>10}{:>10}{:>10}", "", "p50", "p99", "max"));

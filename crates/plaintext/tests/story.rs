@@ -3,7 +3,7 @@
 mod common;
 
 use common::{empty, extreme, replay};
-use iosonar_analyze::{Reason, Story, Summary};
+use iosonar_analyze::{PartStory, Reason, Story, Summary};
 use iosonar_plaintext::{STORY_LINES, story};
 
 #[track_caller]
@@ -16,6 +16,10 @@ fn is_short(summary: &Summary) -> String {
 
 fn long(words: usize) -> String {
     "a word of a long text ".repeat(words)
+}
+
+fn part(number: u16) -> PartStory {
+    PartStory { target: Some(number), phase: None, name: long(2), headline: long(9), verdict: None }
 }
 
 /// However long its parts are, and whatever they contain.
@@ -33,6 +37,9 @@ fn every_story_fits_on_a_small_terminal() {
             shares: Vec::new(),
             lost_request_seconds: 0.0,
             normal: None,
+            parts: (0..40).map(part).collect(),
+            contrast: None,
+            blame: None,
         });
         is_short(&summary);
     }

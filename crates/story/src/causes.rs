@@ -53,6 +53,15 @@ pub(crate) enum Found {
 }
 
 impl Found {
+    /// The same cause in two parts of the run at the same time: the longer time, or the larger share.
+    pub(crate) fn or_more(self, other: Found) -> Found {
+        match (self, other) {
+            (Found::Halted { ns: a }, Found::Halted { ns: b }) => Found::Halted { ns: a.max(b) },
+            (Found::NoCpu { ns: a }, Found::NoCpu { ns: b }) => Found::NoCpu { ns: a.max(b) },
+            (a, b) => a.and(b),
+        }
+    }
+
     /// The same cause in two times: both times, or the larger share.
     pub(crate) fn and(self, other: Found) -> Found {
         match (self, other) {
@@ -80,9 +89,8 @@ impl Found {
     }
 }
 
-/// The evidence by which causes are found.
+/// The evidence of the machine by which causes are found.
 pub(crate) struct Evidence<'a> {
-    course: &'a ResponseCourse,
     /// `None`: whether this program ran is not known.
     without_cpu: Option<&'a WithoutCpu>,
     devices: Vec<DeviceUse>,
@@ -90,7 +98,14 @@ pub(crate) struct Evidence<'a> {
     is_simulated: bool,
     /// Whether requests are due when others complete, so that a rate is no demand.
     is_closed_loop: bool,
-    has_one_job: bool,
+}
+
+/// The search for the causes of the episodes of a part of the run.
+pub(crate) struct Search<'a> {
+    pub(crate) evidence: &'a Evidence<'a>,
+    pub(crate) course: &'a ResponseCourse,
+    /// Whether its requests are those of one job.
+    pub(crate) has_one_job: bool,
 }
 
 /// Use of a device, or of several together, over time.
@@ -109,6 +124,18 @@ impl DeviceUse {
         })
     }
 
+    /// The greatest number of bytes per second in a sample; at least what others need to matter.
+    fn greatest_rate(&self) -> f64 {
+        let rate = |step: &(TimeRange, f64, f64)| step.1 * 1e9 / step.0.length_ns().max(1) as f64;
+        self.steps.iter().map(rate).fold(LEAST_BYTES, f64::max)
+    }
+
+    /// Bytes of others per second within a time.
+    fn others_rate(&self, range: TimeRange) -> f64 {
+        let [seconds, _, others] = self.sums(|time| time.overlap_ns(range) > 0);
+        others / seconds.max(1e-9)
+    }
+
     /// The share of others within a time, if they matter there: it is large, and they moved more than at other times. When a target becomes
     /// slower, the share of others grows although they do what they always did.
     fn others_within(&self, range: TimeRange) -> Option<f64> {
@@ -123,39 +150,35 @@ impl DeviceUse {
 }
 
 impl<'a> Evidence<'a> {
-    pub(crate) fn of(facts: &Facts<'a>, course: &'a ResponseCourse) -> Evidence<'a> {
+    pub(crate) fn of(facts: &Facts<'a>) -> Evidence<'a> {
         // Samples are those of this process: other processes have none.
         let is_alone = facts.plan.targets.iter().all(|target| target.executor == Executor::Thread);
         let case = facts.case.filter(|case| case.is_real() && is_alone);
         Evidence {
-            course,
             without_cpu: case.map(|case| case.samples.without_cpu()),
             devices: case.map_or_else(Vec::new, |case| uses(case, facts.tally.traffic())),
             is_simulated: !facts.plan.engine.is_real(),
             is_closed_loop: !facts.summary.run.has_timetable,
-            has_one_job: facts.plan.jobs().count() == 1,
         }
     }
 
-    /// The cause of an episode.
-    pub(crate) fn cause_of(&self, episode: &Episode) -> Found {
-        let of_program = || self.of_program(episode);
-        let of_others = || self.of_others(episode);
-        let of_waiting = || self.of_waiting(episode);
-        of_program().or_else(of_others).or_else(of_waiting).unwrap_or(Found::Unexplained)
+    /// The share of a time in which this program was stopped; 0 if unknown.
+    pub(crate) fn halted_share(&self, time: TimeRange) -> f64 {
+        share_of(time, self.without_cpu.map_or(0, |without| without.halted_ns(time)))
     }
 
-    /// Whether this program did not run for so long that it accounts for the lost time.
-    fn of_program(&self, episode: &Episode) -> Option<Found> {
-        let without = self.known_cpu(episode.range)?;
-        let accounts = |without_ns: &dyn Fn(TimeRange) -> u64| {
-            self.accounted_ns(episode, without_ns) >= COVERS * episode.lost_ns
-        };
-        if accounts(&|range| without.halted_ns(range)) {
-            return Some(Found::Halted { ns: without.halted_ns(episode.range) });
-        }
-        accounts(&|range| without.within_ns(range))
-            .then(|| Found::NoCpu { ns: without.within_ns(episode.range) })
+    /// The share of a time in which this program ran, and waited for a CPU; 0 if unknown.
+    pub(crate) fn no_cpu_share(&self, time: TimeRange) -> f64 {
+        let waited = |without: &WithoutCpu| without.within_ns(time).saturating_sub(without.halted_ns(time));
+        share_of(time, self.without_cpu.map_or(0, waited))
+    }
+
+    /// The devices with their rate of bytes of others over time, as a share of the greatest rate of all bytes.
+    pub(crate) fn others_over_time(&self) -> impl Iterator<Item = (String, impl Fn(TimeRange) -> f64 + '_)> {
+        self.devices.iter().map(|device| {
+            let greatest = device.greatest_rate();
+            (device.name.clone(), move |time| device.others_rate(time) / greatest)
+        })
     }
 
     /// Whether others use a device all the time: what they do to single requests is not known, so the target is not blamed.
@@ -166,9 +189,37 @@ impl<'a> Evidence<'a> {
         })
     }
 
+    /// The samples of this program's CPU time, if they cover a time. Without them, its own pause looks like one of the target.
+    fn known_cpu(&self, range: TimeRange) -> Option<&'a WithoutCpu> {
+        self.without_cpu.filter(|without| without.covers(range))
+    }
+}
+
+impl Search<'_> {
+    /// The cause of an episode.
+    pub(crate) fn cause_of(&self, episode: &Episode) -> Found {
+        let of_program = || self.of_program(episode);
+        let of_others = || self.of_others(episode);
+        let of_waiting = || self.of_waiting(episode);
+        of_program().or_else(of_others).or_else(of_waiting).unwrap_or(Found::Unexplained)
+    }
+
+    /// Whether this program did not run for so long that it accounts for the lost time.
+    fn of_program(&self, episode: &Episode) -> Option<Found> {
+        let without = self.evidence.known_cpu(episode.range)?;
+        let accounts = |without_ns: &dyn Fn(TimeRange) -> u64| {
+            self.accounted_ns(episode, without_ns) >= COVERS * episode.lost_ns
+        };
+        if accounts(&|range| without.halted_ns(range)) {
+            return Some(Found::Halted { ns: without.halted_ns(episode.range) });
+        }
+        accounts(&|range| without.within_ns(range))
+            .then(|| Found::NoCpu { ns: without.within_ns(episode.range) })
+    }
+
     /// Whether this program is known to have run: a lack of CPU accounts for next to nothing.
     fn ran(&self, episode: &Episode) -> bool {
-        let without = self.known_cpu(episode.range);
+        let without = self.evidence.known_cpu(episode.range);
         let lost = without.map(|without| self.accounted_ns(episode, &|range| without.within_ns(range)));
         lost.is_some_and(|lost| lost < NEXT_TO_NOTHING * episode.lost_ns)
     }
@@ -193,7 +244,7 @@ impl<'a> Evidence<'a> {
             let share = device.others_within(episode.range)?;
             Some(Found::Others { device: device.name.clone(), share })
         };
-        self.devices.iter().find_map(of_device)
+        self.evidence.devices.iter().find_map(of_device)
     }
 
     /// Waits for conflicts, a pause of the target, waits for a turn, other requests, and a slower target.
@@ -203,7 +254,8 @@ impl<'a> Evidence<'a> {
         if is_most(sum.conflict_ns) {
             return Some(Found::Conflicts);
         }
-        let is_undisturbed = self.is_simulated || self.ran(episode) && !self.others_are_there(episode.range);
+        let is_undisturbed =
+            self.evidence.is_simulated || self.ran(episode) && !self.evidence.others_are_there(episode.range);
         if episode.gap.length_ns() as f64 >= COVERS * episode.worst_mean_ns && is_undisturbed {
             return Some(Found::TargetStoodStill { ns: episode.gap.length_ns() });
         }
@@ -219,17 +271,12 @@ impl<'a> Evidence<'a> {
             return wanted.map(|wanted| Found::DepthFull { wanted, done });
         }
         let outside_sum = outside.as_ref().filter(|_| is_slower).map(|outside| outside.sum)?;
-        let of_more = more.filter(|_| !self.is_closed_loop);
+        let of_more = more.filter(|_| !self.evidence.is_closed_loop);
         let of_more = of_more.map(|(outside, wanted)| Found::MoreAtOnce { wanted, usual: outside.rate });
         let slower = Found::TargetSlower { latency_ns, usual_ns };
         // Several jobs may differ in more than size and operation.
         let of_target = (self.has_one_job && is_undisturbed).then_some(slower);
         other_requests(sum, &outside_sum).or(of_more).or(of_target)
-    }
-
-    /// The samples of this program's CPU time, if they cover a time. Without them, its own pause looks like one of the target.
-    fn known_cpu(&self, range: TimeRange) -> Option<&'a WithoutCpu> {
-        self.without_cpu.filter(|without| without.covers(range))
     }
 
     /// The requests outside of an episode; `None` if it covers nearly all of the run.
@@ -243,6 +290,10 @@ impl<'a> Evidence<'a> {
         let is_enough = rest.len() * 10 >= all && sum.requests >= LEAST_REQUESTS;
         is_enough.then(|| Outside { rate: sum.requests as f64 / seconds, sum })
     }
+}
+
+fn share_of(time: TimeRange, ns: u64) -> f64 {
+    ns as f64 / time.length_ns().max(1) as f64
 }
 
 /// Requests outside of an episode.
@@ -304,7 +355,7 @@ mod tests {
     fn course_of(records: &[Record]) -> ResponseCourse {
         let mut tally = Tally::new(1, &Limits::default());
         records.iter().for_each(|record| tally.add(record));
-        ResponseCourse::of(tally.losses()).unwrap()
+        ResponseCourse::of(&tally.losses(), None).unwrap()
     }
 
     /// The causes of all events, with samples of this program that was halted for some milliseconds by each second.
@@ -317,14 +368,13 @@ mod tests {
             without.add(second as u64 * S, &Series::Own(OwnUse::Halted), sum as f64);
         }
         let evidence = Evidence {
-            course: &course,
             without_cpu: Some(&without),
             devices: Vec::new(),
             is_simulated: false,
             is_closed_loop: false,
-            has_one_job: true,
         };
-        course.episodes().iter().map(|episode| evidence.cause_of(episode).cause()).collect()
+        let search = Search { evidence: &evidence, course: &course, has_one_job: true };
+        course.episodes().iter().map(|episode| search.cause_of(episode).cause()).collect()
     }
 
     fn pause(due: u64, record: &mut Record) {

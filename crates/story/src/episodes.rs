@@ -64,9 +64,17 @@ pub(crate) struct ResponseCourse {
 }
 
 impl ResponseCourse {
-    /// `None` if nothing completed, or time is too coarse for events.
-    pub(crate) fn of(losses: &Losses) -> Option<ResponseCourse> {
-        let (mut slices, mut width_ns) = (losses.slices().to_vec(), losses.width_ns());
+    /// The course within a time, or of the whole run. `None` if nothing completed, or time is too coarse for events.
+    pub(crate) fn of(losses: &Losses, within: Option<TimeRange>) -> Option<ResponseCourse> {
+        let mut width_ns = losses.width_ns();
+        let all = losses.slices();
+        // A slice at the border has requests of both sides: it belongs to neither.
+        let slices = within.map_or(0..all.len(), |time| {
+            let end = (time.to_ns / width_ns).min(all.len() as u64);
+            (time.from_ns.div_ceil(width_ns).min(end) as usize)..end as usize
+        });
+        let origin_ns = (slices.start as u64).saturating_mul(width_ns);
+        let mut slices = all[slices].to_vec();
         let requests: u64 = slices.iter().map(|slice| slice.requests).sum();
         let is_used = |slice: &LossSlice| slice.requests > 0;
         let used = |slices: &[LossSlice]| slices.iter().filter(|slice| is_used(slice)).count();
@@ -79,7 +87,7 @@ impl ResponseCourse {
         let latency_ns = weighted_median(&slices, |slice| slice.latency_ns)?;
         let delay_ns = weighted_median(&slices, |slice| slice.delay_ns)?;
         let reference = Reference { latency_ns, response_ns: latency_ns + delay_ns.min(latency_ns) };
-        let begin_ns = (first as u64).saturating_mul(width_ns);
+        let begin_ns = origin_ns.saturating_add((first as u64).saturating_mul(width_ns));
         let course = ResponseCourse { slices, width_ns, begin_ns, reference };
         (course.slices.len() >= LEAST_SLICES).then_some(course)
     }

@@ -1,12 +1,18 @@
 //! Events: times in which requests took longer than normal, with their causes.
 
 use crate::Facts;
-use crate::causes::{Evidence, Found};
-use crate::episodes::{Episode, ResponseCourse};
+use crate::causes::{Evidence, Found, Search};
+use crate::episodes::Episode;
+use crate::names;
+use crate::parts::Part;
 use crate::words::{mean_time, percent, rate, size, time};
 use iosonar_analyze::{Cause, CauseShare, LEAST_REQUESTS, LossSlice, Normal, StoryEvent, TimeRange};
 use iosonar_plan::Engine;
 use iosonar_text::units::grouped;
+use std::ops::Range;
+
+/// Most events that are kept, those with most lost time.
+const MOST: usize = 64;
 
 /// The events of a run, and what lies outside of them.
 #[derive(Debug, Default)]
@@ -17,7 +23,7 @@ pub(crate) struct Events {
     pub(crate) is_known: bool,
     /// The cause of each, with its numbers.
     pub(crate) found: Vec<Found>,
-    /// Response of all requests beyond the reference, in nanoseconds.
+    /// Response of all requests beyond the normal one of their part, in nanoseconds.
     pub(crate) lost_ns: f64,
     /// Response outside of the events.
     pub(crate) normal: Option<Normal>,
@@ -27,43 +33,54 @@ pub(crate) struct Events {
     outside_lost_ns: f64,
 }
 
+/// A time in which requests of a part, or of several parts with one outside cause, took longer than normal.
+struct Event {
+    target: Option<u16>,
+    phase: Option<u16>,
+    range: TimeRange,
+    found: Found,
+    requests: u64,
+    lost_ns: f64,
+    worst_response_ns: u64,
+}
+
 impl Events {
-    pub(crate) fn of(facts: &Facts<'_>) -> Events {
-        let losses = facts.tally.losses();
-        let Some(course) = ResponseCourse::of(losses) else { return Events::default() };
+    pub(crate) fn of(facts: &Facts<'_>, parts: &[Part], evidence: &Evidence<'_>) -> Events {
         // Few requests, or requests that were not executed, have no events.
-        let summary = facts.summary;
-        // Phases differ from each other by intent.
-        let is_one_load = summary.run.phases.len() < 2 && facts.plan.phases.len() < 2;
-        let may_have_events = summary.counts.all.completed >= LEAST_REQUESTS
+        let has_events = facts.summary.counts.all.completed >= LEAST_REQUESTS
             && facts.plan.engine != Engine::Null
-            && is_one_load;
-        let episodes = if may_have_events { course.episodes() } else { Vec::new() };
-        let evidence = Evidence::of(facts, &course);
-        let (episodes, found) = joined(&course, &evidence, episodes, facts.plan.sample_every.0);
-        let lost_ns = course.total_lost_ns();
-        let event = |(episode, found): (&Episode, &Found)| StoryEvent {
-            range: episode.range,
-            cause: found.cause(),
-            text: sentence(episode, found),
-            requests: episode.sum.requests,
-            lost_request_seconds: episode.lost_ns / 1e9,
-            share: episode.lost_ns / lost_ns.max(1.0),
-            worst_response_ns: episode.sum.max_response_ns,
-        };
-        let times: Vec<TimeRange> = episodes.iter().map(|episode| episode.range).collect();
-        let calm = course.slices.iter().enumerate();
-        let is_calm = |index: usize| !episodes.iter().any(|episode| episode.slices.contains(&index));
-        let calm: Vec<LossSlice> =
-            calm.filter(|(index, _)| is_calm(*index)).map(|(_, slice)| *slice).collect();
+            && !parts.is_empty();
+        let mut episodes = Vec::new();
+        for (number, part) in parts.iter().enumerate().filter(|_| has_events) {
+            let found = episodes_of(part, evidence, facts.plan.sample_every.0);
+            episodes.extend(found.into_iter().map(|(episode, found)| (number, episode, found)));
+        }
+        episodes.sort_by(|(_, a, _), (_, b, _)| b.lost_ns.total_cmp(&a.lost_ns));
+        episodes.truncate(MOST);
+        let mut calm = Vec::new();
+        let mut outside_lost_ns = 0.0;
+        for (number, part) in parts.iter().enumerate() {
+            let of_part = episodes.iter().filter(|(of, ..)| *of == number);
+            let slices: Vec<&Range<usize>> = of_part.map(|(_, episode, _)| &episode.slices).collect();
+            let is_calm = |index: &usize| !slices.iter().any(|slices| slices.contains(index));
+            let of_calm =
+                (0..part.course.slices.len()).filter(is_calm).map(|index| part.course.slices[index]);
+            for slice in of_calm {
+                outside_lost_ns += part.course.lost_ns(&slice);
+                calm.push(slice);
+            }
+        }
+        let times: Vec<TimeRange> = episodes.iter().map(|(_, episode, _)| episode.range).collect();
+        let lost_ns = parts.iter().map(|part| part.course.total_lost_ns()).sum();
+        let events = events_of(parts, episodes);
         Events {
-            list: episodes.iter().zip(&found).map(event).collect(),
-            normal: losses.normal_outside(&times),
+            list: events.iter().map(|event| story_event(facts, event, lost_ns)).collect(),
+            found: events.into_iter().map(|event| event.found).collect(),
+            normal: facts.tally.losses().normal_outside(&times),
             outside: LossSlice::sum_of(&calm),
-            outside_lost_ns: calm.iter().map(|slice| course.lost_ns(slice)).sum(),
-            is_known: may_have_events,
+            outside_lost_ns,
+            is_known: has_events,
             lost_ns,
-            found,
         }
     }
 
@@ -99,20 +116,16 @@ impl Events {
     }
 }
 
-/// Finds the cause of each episode, and joins neighbours: a cause outside of the target is known only to the length of a sample.
-fn joined(
-    course: &ResponseCourse,
-    evidence: &Evidence<'_>,
-    episodes: Vec<Episode>,
-    sample_ns: u64,
-) -> (Vec<Episode>, Vec<Found>) {
+/// The episodes of a part with their causes. Neighbours are joined: a cause outside of the target is known only to the length of a sample.
+fn episodes_of(part: &Part, evidence: &Evidence<'_>, sample_ns: u64) -> Vec<(Episode, Found)> {
+    let course = &part.course;
+    let search = Search { evidence, course, has_one_job: part.has_one_job };
     let mut all: Vec<(Episode, Found)> = Vec::new();
-    for episode in episodes {
-        let found = evidence.cause_of(&episode);
-        let is_outside = found.cause().is_outside();
+    for episode in course.episodes() {
+        let found = search.cause_of(&episode);
         let is_near = |(last, of_last): &&mut (Episode, Found)| {
             let gap = episode.range.from_ns.saturating_sub(last.range.to_ns);
-            is_outside && of_last.cause() == found.cause() && gap < sample_ns
+            found.cause().is_outside() && of_last.cause() == found.cause() && gap < sample_ns
         };
         match all.last_mut().filter(is_near) {
             Some((last, of_last)) => {
@@ -122,16 +135,66 @@ fn joined(
             None => all.push((episode, found)),
         }
     }
-    all.into_iter().unzip()
+    all
+}
+
+/// The events of all parts by onset. A cause outside of the targets that several of them show at the same time is one event.
+fn events_of(parts: &[Part], mut episodes: Vec<(usize, Episode, Found)>) -> Vec<Event> {
+    episodes.sort_by_key(|(_, episode, _)| episode.range.from_ns);
+    let mut all: Vec<Event> = Vec::new();
+    for (part, episode, found) in episodes {
+        let Part { target, phase, .. } = parts[part];
+        let is_same = |event: &&mut Event| {
+            found.cause().is_outside()
+                && event.found.cause() == found.cause()
+                && event.range.overlap_ns(episode.range) > 0
+                && (event.target, event.phase) != (target, phase)
+        };
+        if let Some(event) = all.iter_mut().find(is_same) {
+            event.target = event.target.filter(|of| Some(*of) == target);
+            event.phase = event.phase.filter(|of| Some(*of) == phase);
+            event.range.to_ns = event.range.to_ns.max(episode.range.to_ns);
+            event.found = event.found.clone().or_more(found);
+            event.requests += episode.sum.requests;
+            event.lost_ns += episode.lost_ns;
+            event.worst_response_ns = event.worst_response_ns.max(episode.sum.max_response_ns);
+        } else {
+            all.push(Event {
+                target,
+                phase,
+                range: episode.range,
+                found,
+                requests: episode.sum.requests,
+                lost_ns: episode.lost_ns,
+                worst_response_ns: episode.sum.max_response_ns,
+            });
+        }
+    }
+    all
+}
+
+fn story_event(facts: &Facts<'_>, event: &Event, lost_ns: f64) -> StoryEvent {
+    let parts = names::part(facts, event.target, event.phase);
+    let text = sentence(event);
+    StoryEvent {
+        range: event.range,
+        target: event.target,
+        phase: event.phase,
+        cause: event.found.cause(),
+        text: if parts.is_empty() { text } else { format!("{parts}: {text}") },
+        requests: event.requests,
+        lost_request_seconds: event.lost_ns / 1e9,
+        share: event.lost_ns / lost_ns.max(1.0),
+        worst_response_ns: event.worst_response_ns,
+    }
 }
 
 /// An event in one sentence.
-fn sentence(episode: &Episode, found: &Found) -> String {
-    let sum = &episode.sum;
-    match found {
+fn sentence(event: &Event) -> String {
+    match &event.found {
         Found::Halted { ns } => format!("this program was halted for {}", time(*ns)),
         Found::NoCpu { ns } => {
-            let length_ns = episode.range.length_ns();
+            let length_ns = event.range.length_ns();
             format!(
                 "this program had no CPU for {} of {}",
                 percent(*ns as f64 / length_ns.max(1) as f64),
@@ -154,14 +217,14 @@ fn sentence(episode: &Episode, found: &Found) -> String {
             format!("{} wanted instead of {}: more were in flight at once", rate(*wanted), rate(*usual))
         }
         Found::TargetStoodStill { ns } => {
-            format!("nothing completed for {}: {} requests were due", time(*ns), grouped(sum.requests))
+            format!("nothing completed for {}: {} requests were due", time(*ns), grouped(event.requests))
         }
         Found::Conflicts => "requests waited for others that they conflict with".into(),
         Found::TargetSlower { latency_ns, usual_ns } => {
             format!("a request took {} instead of {}", mean_time(*latency_ns), mean_time(*usual_ns))
         }
         Found::Unexplained => {
-            format!("responses of up to {}, no cause was found", time(sum.max_response_ns))
+            format!("responses of up to {}, no cause was found", time(event.worst_response_ns))
         }
     }
 }

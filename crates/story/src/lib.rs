@@ -1,6 +1,7 @@
 //! The story of a run: events, their causes, the worth of its figures, and a remedy.
 //!
-//! Requests that took longer than normal are found by their due time (`episodes.rs`). Each such time gets one cause, from the
+//! Requests that took longer than normal are found by their due time (`episodes.rs`), for each target within each phase apart
+//! (`parts.rs`): they have different normal responses. Each such time gets one cause, from the
 //! evidence that covers it (`causes.rs`): causes outside of the target are tried first, so that a target is never blamed for a time
 //! in which this program did not run or others used its disk. A cause counts by the request-seconds that it has lost. The headline states
 //! the first of: data errors, failed requests, a fake result, nothing measured, too few requests, lost time, all well
@@ -9,15 +10,21 @@
 //! To add a cause: a variant of [`Cause`](iosonar_analyze::Cause) at its place in the order, its test in `causes.rs`, its sentence in
 //! `events.rs`, its headline in `headline/disturbed.rs`, and a planted result in `tests/`.
 
+mod blame;
 mod causes;
 mod command;
+mod contrast;
 mod episodes;
 mod events;
 mod headline;
+mod names;
+mod part_stories;
+mod parts;
 #[cfg(test)]
 mod tests;
 mod words;
 
+use causes::Evidence;
 use events::Events;
 use headline::Headline;
 use iosonar_analyze::{Story, Summary, Tally};
@@ -42,8 +49,11 @@ pub struct Facts<'a> {
 
 /// The story of a result.
 pub fn story(facts: &Facts<'_>) -> Story {
-    let events = Events::of(facts);
-    let Headline { text, because, remedy } = headline::headline(facts, &events);
+    let evidence = Evidence::of(facts);
+    let parts = parts::parts(facts);
+    let events = Events::of(facts, &parts, &evidence);
+    let contrast = contrast::contrast(facts);
+    let Headline { text, because, remedy } = headline::headline(facts, &events, contrast.as_ref());
     let judgement = facts.summary.judgement.as_ref();
     Story {
         headline: words::fitted(text),
@@ -53,6 +63,9 @@ pub fn story(facts: &Facts<'_>) -> Story {
         normal: events.normal,
         shares: events.shares(),
         lost_request_seconds: events.lost_ns / 1e9,
+        contrast,
+        parts: part_stories::part_stories(facts, &events),
+        blame: blame::blame(facts, &evidence),
         events: events.list,
     }
 }

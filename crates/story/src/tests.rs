@@ -3,27 +3,29 @@
 use crate::{Facts, story};
 use iosonar_analyze::{Cause, Limits, Story, Summary, Tally};
 use iosonar_archive::{Marks, Record, RunInfo, RunState, TargetInfo};
-use iosonar_plan::{Extent, Nanos, Plan};
+use iosonar_plan::{Extent, Nanos, Op, Plan, Target};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
 /// A plan with a timetable on the simulated engine, or on a real one.
 fn plan(engine: &str) -> Plan {
-    Plan::from_toml(&format!(
-        r#"
-        version = 2
-        run_id = 1
-        seed = 1
-        depth = 4
-        {engine}
+    plan_of(engine, &["/dev/loop7"])
+}
+
+fn plan_of(engine: &str, targets: &[&str]) -> Plan {
+    let target = |path: &&str| {
+        format!(
+            r#"
         [[target]]
-        path = "/dev/loop7"
+        path = "{path}"
         size = "1GiB"
         workload = {{ kind = "generated", order = "random", block_size = "4KiB", read_percent = 100, pace = {{ kind = "rate", iops = 1000, process = "constant" }}, stop = {{ requests = 1000 }} }}
         "#
-    ))
-    .unwrap()
+        )
+    };
+    let targets: String = targets.iter().map(target).collect();
+    Plan::from_toml(&format!("version = 2\nrun_id = 1\nseed = 1\ndepth = 4\n{engine}\n{targets}")).unwrap()
 }
 
 const SIM: &str = r#"engine = { kind = "sim", service = "100us" }"#;
@@ -50,14 +52,23 @@ pub(crate) fn records(seconds: u64, change: impl Fn(u64, &mut Record)) -> Vec<Re
 }
 
 fn story_of(engine: &str, records: &[Record]) -> Story {
-    let plan = plan(engine);
-    let target = TargetInfo { path: "/dev/loop7".into(), size: 1 << 30, block: 512, ..TargetInfo::default() };
-    let mut run = RunInfo::new("test", "iosonar run -t /dev/loop7 --depth 4 -o r", vec![target]);
+    story_of_plan(&plan(engine), records)
+}
+
+fn story_of_plan(plan: &Plan, records: &[Record]) -> Story {
+    let target = |target: &Target| TargetInfo {
+        path: target.path.display().to_string(),
+        size: 1 << 30,
+        block: 512,
+        ..TargetInfo::default()
+    };
+    let targets = plan.targets.iter().map(target).collect();
+    let mut run = RunInfo::new("test", "iosonar run -t /dev/loop7 --depth 4 -o r", targets);
     run.state = RunState::Finished;
-    let mut tally = Tally::new(1, &Limits::default());
+    let mut tally = Tally::new(plan.targets.len(), &Limits::default());
     records.iter().for_each(|record| tally.add(record));
-    let summary = Summary::new(&tally, &plan, &run);
-    story(&Facts { plan: &plan, run: &run, summary: &summary, tally: &tally, case: None })
+    let summary = Summary::new(&tally, plan, &run);
+    story(&Facts { plan, run: &run, summary: &summary, tally: &tally, case: None })
 }
 
 /// All requests that are due in a second complete at its end.
@@ -145,4 +156,107 @@ fn few_requests_allow_no_statement() {
     let story = story_of(SIM, few);
     assert!(story.headline.contains("enough to see that it works") && story.events.is_empty(), "{story:#?}");
     assert!(story_of(SIM, &[]).headline.starts_with("Nothing completed"));
+}
+
+/// Each second request goes to the second target, which pauses for a second.
+#[test]
+fn pause_of_one_of_two_targets_is_stated_with_its_name() {
+    let of_second = |due: u64, record: &mut Record| {
+        record.target = (due / MS % 2) as u16;
+        if record.target == 1 {
+            pause(due, record);
+        }
+    };
+    let story = story_of_plan(&plan_of(SIM, &["/dev/loop7", "/dev/loop8"]), &records(10, of_second));
+    assert!(story.headline.starts_with("Nothing came back from loop8 for"), "{}", story.headline);
+    let [event] = story.events.as_slice() else { panic!("{story:#?}") };
+    assert_eq!((event.cause, event.target), (Cause::TargetStoodStill, Some(1)));
+    assert!(event.text.starts_with("loop8: ") && event.share > 0.99, "{event:?}");
+    let parts: Vec<(&str, &str)> =
+        story.parts.iter().map(|part| (part.name.as_str(), part.headline.as_str())).collect();
+    assert!(
+        matches!(parts[..], [("loop7", of_7), ("loop8", of_8)] if of_7.ends_with("µs.") && of_8.ends_with("one event.")),
+        "{parts:?}"
+    );
+}
+
+#[test]
+fn targets_are_compared() {
+    let slower = |due: u64, record: &mut Record| {
+        record.target = (due / MS % 2) as u16;
+        record.completed = Some(Nanos(due + 100_000 + 100_000 * u64::from(record.target)));
+    };
+    let story = story_of_plan(&plan_of(SIM, &["/dev/loop7", "/dev/loop8"]), &records(10, slower));
+    assert!(story.because[0].text.contains("99.8 µs (loop7) to 200 µs (loop8)"), "{story:#?}");
+    assert!(story.events.is_empty(), "{story:#?}");
+}
+
+/// The second phase takes longer, and pauses once.
+#[test]
+fn phases_have_their_own_normal_response() {
+    let mut plan = plan_of(SIM, &["/dev/loop7"]);
+    let second = plan.phases[0].clone();
+    plan.phases.push(second);
+    let of_phase = |due: u64, record: &mut Record| {
+        if due >= 5 * S {
+            record.phase = 1;
+            record.completed = Some(Nanos(due + 900_000));
+        }
+        if (7 * S..8 * S).contains(&due) {
+            record.completed = Some(Nanos(8 * S));
+        }
+    };
+    let story = story_of_plan(&plan, &records(10, of_phase));
+    assert!(story.headline.starts_with("phase 0 1 000/s, p50 99.8 µs · phase 1 "), "{}", story.headline);
+    let [event] = story.events.as_slice() else { panic!("{story:#?}") };
+    assert_eq!((event.phase, event.target), (Some(1), None));
+    assert!(story.because[0].text.contains("phase 1: nothing completed for"), "{story:#?}");
+    assert_eq!(story.parts.len(), 2);
+}
+
+#[test]
+fn blame_shows_when_the_depth_was_full() {
+    let waits = |due: u64, record: &mut Record| {
+        if (3 * S..4 * S).contains(&due) {
+            let wait = due - 3 * S;
+            record.submitted = Some(Nanos(due + wait));
+            record.completed = Some(Nanos(due + wait + 100_000));
+            record.marks = Marks::HELD;
+        }
+    };
+    let blame = story_of(SIM, &records(10, waits)).blame.unwrap();
+    let [row] = blame.rows.as_slice() else { panic!("{blame:?}") };
+    assert_eq!((row.cause, row.label()), (Cause::DepthFull, "depth full".into()));
+    let at = |second_tenths: u64| {
+        row.percent[((second_tenths * S / 10 - blame.from_ns) / blame.slice_ns) as usize]
+    };
+    assert!(at(25) == 0 && at(38) > 90 && at(45) == 0, "{blame:?}");
+    assert!(story_of(SIM, &records(10, |_, _| ())).blame.is_none());
+}
+
+#[test]
+fn difference_between_operations_sizes_and_places_is_stated() {
+    let because = |change: fn(u64, &mut Record)| story_of(SIM, &records(10, change)).because[0].text.clone();
+    let writes = because(|due, record| {
+        if due / MS % 4 == 0 {
+            record.op = Op::Write;
+            record.completed = Some(Nanos(due + 300_000));
+        }
+    });
+    assert_eq!(writes, "Writes take 300 µs, reads 100 µs (medians).");
+    let sizes = because(|due, record| {
+        if due / MS % 4 == 0 {
+            record.requested.length = 64 << 10;
+            (record.executed.length, record.result) = (64 << 10, 64 << 10);
+            record.completed = Some(Nanos(due + 300_000));
+        }
+    });
+    assert!(sizes.starts_with("Requests of 64 KiB take"), "{sizes}");
+    let places = because(|due, record| {
+        record.executed.offset = due / MS * 7 % 1000 << 20;
+        if (600..700).contains(&(record.executed.offset >> 20)) {
+            record.completed = Some(Nanos(due + 300_000));
+        }
+    });
+    assert!(places.starts_with("Requests at 608 MiB to 704 MiB take 300 µs, elsewhere 100 µs"), "{places}");
 }

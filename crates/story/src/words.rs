@@ -36,6 +36,11 @@ pub(crate) fn size(bytes: f64) -> String {
     units::bytes(bytes.max(0.0).round() as u64)
 }
 
+/// Bytes without needless decimals: `4 KiB`.
+pub(crate) fn short_bytes(n: u64) -> String {
+    units::bytes(n).replace(".00 ", " ").replace(".0 ", " ")
+}
+
 /// A moment of the run: `6.00 s`.
 pub(crate) fn moment(ns: u64) -> String {
     units::moment(ns, Charset::Unicode)

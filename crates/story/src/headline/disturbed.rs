@@ -6,10 +6,10 @@ use crate::Facts;
 use crate::causes::Found;
 use crate::command::with_depth;
 use crate::events::Events;
+use crate::names;
 use crate::words::{capitalized, listed, mean_time, moment, number_word, percent, rate, time, times};
 use iosonar_analyze::{Cause, Reason, StoryEvent};
 use iosonar_plan::Job;
-use iosonar_text::shown;
 
 /// A cause is named in the headline from this share of the lost time on.
 const NAMED: f64 = 0.1;
@@ -125,7 +125,9 @@ pub(super) fn events(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
 fn disturbances(facts: &Facts<'_>, events: &Events, causes: &[Cause]) -> String {
     let words: Vec<String> = causes.iter().map(|cause| noun(*cause)).collect();
     let count: usize = causes.iter().map(|cause| events.of_cause(*cause).count()).sum();
-    format!("{} disturbances, none of them {}'s: {}.", number_word(count), target(facts), listed(&words))
+    let target =
+        names::target_of(facts, [].into_iter()).map_or("of a target".into(), |target| format!("{target}'s"));
+    format!("{} disturbances, none of them {target}: {}.", number_word(count), listed(&words))
 }
 
 /// All events of one cause. `are_outside`: no named cause is the target's.
@@ -138,8 +140,16 @@ fn of_one(facts: &Facts<'_>, events: &Events, cause: Cause, are_outside: bool) -
     };
     let worst = of_cause.iter().map(|(event, _)| event.worst_response_ns).max().unwrap_or(0);
     let times = if of_cause.len() == 1 { String::new() } else { format!("{} ", times(of_cause.len())) };
-    let target = target(facts);
-    let cleared = if are_outside { format!(": {target} is not the cause") } else { String::new() };
+    let named = names::target_of(facts, of_cause.iter().map(|(event, _)| *event));
+    let cleared = match &named {
+        Some(target) if are_outside => format!(": {target} is not the cause"),
+        None if are_outside => ": no target is the cause".into(),
+        _ => String::new(),
+    };
+    // Of a single target, the name adds nothing.
+    let of_several = named.as_ref().filter(|_| facts.plan.targets.len() > 1);
+    let from = of_several.map_or(String::new(), |target| format!(" from {target}"));
+    let target = named.unwrap_or("more than one target".into());
     let most = if of_cause.len() == 1 { "" } else { "up to " };
     let text = match found {
         Found::Halted { .. } => {
@@ -152,7 +162,7 @@ fn of_one(facts: &Facts<'_>, events: &Events, cause: Cause, are_outside: bool) -
             time(worst)
         ),
         Found::TargetStoodStill { .. } => {
-            format!("{times}nothing came back for {most}{} ({when}).", time(longest))
+            format!("{times}nothing came back{from} for {most}{} ({when}).", time(longest))
         }
         Found::TargetSlower { latency_ns, usual_ns } => {
             let (latency, usual) = (mean_time(*latency_ns), mean_time(*usual_ns));
@@ -233,14 +243,6 @@ fn noun(cause: Cause) -> String {
         _ => "others on its disk",
     }
     .into()
-}
-
-/// The only target by its name, or all of them.
-fn target(facts: &Facts<'_>) -> String {
-    match facts.plan.targets.as_slice() {
-        [only] => shown(only.path.file_name().unwrap_or(only.path.as_os_str())).to_string(),
-        _ => "one of the targets".into(),
-    }
 }
 
 /// What the events of a cause have cost, and what else is known of them.

@@ -6,7 +6,8 @@ mod well;
 
 use crate::Facts;
 use crate::events::Events;
-use iosonar_analyze::{LEAST_REQUESTS, Reason};
+use iosonar_analyze::{Contrast, LEAST_REQUESTS, Reason};
+pub(crate) use refuted::first_clause;
 
 /// A statement, why it holds, and what to do.
 #[derive(Debug, Default)]
@@ -17,7 +18,7 @@ pub(crate) struct Headline {
 }
 
 /// The headline of a result: what refutes it first, then what disturbed it, then what it measured.
-pub(crate) fn headline(facts: &Facts<'_>, events: &Events) -> Headline {
+pub(crate) fn headline(facts: &Facts<'_>, events: &Events, contrast: Option<&Contrast>) -> Headline {
     let counts = &facts.summary.counts;
     let is_few = counts.all.completed + counts.other.completed < LEAST_REQUESTS;
     refuted::wrong_data(facts)
@@ -25,8 +26,8 @@ pub(crate) fn headline(facts: &Facts<'_>, events: &Events) -> Headline {
         .or_else(|| refuted::fake(facts))
         .or_else(|| refuted::not_measured(facts))
         .or_else(|| is_few.then(|| well::few(facts)))
-        .or_else(|| well::phases(facts))
+        .or_else(|| well::phases(facts, events))
         .or_else(|| disturbed::late(facts, events))
         .or_else(|| disturbed::events(facts, events))
-        .unwrap_or_else(|| well::well(facts, events))
+        .unwrap_or_else(|| well::well(facts, events, contrast))
 }

@@ -1,9 +1,9 @@
 //! Results that are refuted: wrong data, failed requests, fake results, and runs that measured nothing.
 
 use super::Headline;
-use super::well::rate_of;
-use crate::Facts;
+use super::well::{self, rate_of};
 use crate::words::{fitting, listed, moment};
+use crate::{Facts, names};
 use iosonar_analyze::{Detection, Judgement, Reason, Verdict};
 use iosonar_archive::FaultClass;
 use iosonar_plan::Stamp;
@@ -76,27 +76,28 @@ pub(super) fn fake(facts: &Facts<'_>) -> Option<Headline> {
     let judgement =
         facts.summary.judgement.as_ref().filter(|judgement| judgement.verdict == Verdict::Fake)?;
     let proof = proof(judgement)?;
-    let fakes: Vec<String> = judgement.fake_targets.iter().map(|target| target.path.clone()).collect();
-    let why = proof
-        .text
-        .split([':', ';'])
-        .next()
-        .unwrap_or_default()
-        .split(". ")
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches('.');
-    let text = match fakes.is_empty() || fakes.len() == facts.plan.targets.len() {
-        true => fitting([format!("FAKE: {}: {why}.", rate_of(facts)), format!("FAKE: {why}.")]),
-        false => format!("FAKE on {}, no objection to the others: {why}.", listed(&fakes)),
+    let fakes = &judgement.fake_targets;
+    let fakes: Vec<String> = fakes.iter().map(|fake| names::target(facts, fake.target.into())).collect();
+    let why = first_clause(&proof.text);
+    let is_in_part = !fakes.is_empty() && fakes.len() < facts.plan.targets.len();
+    let text = match is_in_part {
+        false => fitting([format!("FAKE: {}: {why}.", rate_of(facts)), format!("FAKE: {why}.")]),
+        true => format!("FAKE on {}, no objection to the others: {why}.", listed(&fakes)),
     };
     let index = judgement.detections.iter().position(|one| one.id == proof.id).unwrap_or(0);
     let path = format!("judgement.detections.{index}");
+    let because = Reason::new(proof.text.clone(), &[&path]);
     Some(Headline {
         text,
-        because: vec![Reason::new(proof.text.clone(), &[&path])],
+        because: [because].into_iter().chain(well::targets(facts).filter(|_| is_in_part)).collect(),
         remedy: Some(proof.remedy.clone()).filter(|remedy| !remedy.is_empty()),
     })
+}
+
+/// The first clause of a text, without its last point.
+pub(crate) fn first_clause(text: &str) -> &str {
+    let clause = text.split([':', ';']).next().unwrap_or_default();
+    clause.split(". ").next().unwrap_or_default().trim_end_matches('.')
 }
 
 /// The detection that shows best that a result is fake.

@@ -3,16 +3,21 @@
 use super::Headline;
 use crate::Facts;
 use crate::events::Events;
-use crate::words::{rate, time};
-use iosonar_analyze::{PartStats, Reason, TimeStats};
+use crate::part_stories as parts;
+use crate::words::{moment, percent, rate, short_bytes, time};
+use crate::{contrast, names};
+use iosonar_analyze::{Contrast, LEAST_REQUESTS, PartStats, Reason, StoryEvent, TimeStats};
 use iosonar_plan::{BlockSizes, Order, Workload};
-use iosonar_text::units::{byte_rate, bytes, grouped};
+use iosonar_text::units::{byte_rate, grouped};
 
 /// Requests for a 99th percentile that is right to about 20 %.
 const FOR_P99: u64 = 10_000;
 
 /// A 99th percentile of fewer requests is one of the slowest ones.
 const FOR_NORMAL: u64 = 1_000;
+
+/// Targets are alike up to this ratio of their medians.
+const ALIKE: f64 = 1.1;
 
 /// A load was kept up with from this share of the wanted rate on.
 pub(super) const KEPT_UP: f64 = 0.95;
@@ -36,27 +41,59 @@ pub(super) fn few(facts: &Facts<'_>) -> Headline {
 }
 
 /// Several phases, each with its own figures: a sum of them would mean nothing.
-pub(super) fn phases(facts: &Facts<'_>) -> Option<Headline> {
+pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
     let phases = &facts.summary.parts.phases;
     if phases.len() < 2 {
         return None;
     }
     let of = |phase: &PartStats| {
-        let delivered = phase.delivered.map(|delivered| match delivered.bytes / delivered.requests.max(1) {
-            0..65_536 => rate(delivered.requests_per_second),
-            _ => byte_rate(delivered.bytes_per_second),
-        });
         let p50 = phase.latency.map(|times| format!(", p50 {}", time(times.p50_ns)));
-        format!("{} {}{}", phase.name, delivered.unwrap_or("nothing".into()), p50.unwrap_or_default())
+        format!("{} {}{}", phase.name, parts::done(phase), p50.unwrap_or_default())
     };
     let phases: Vec<String> = phases.iter().map(of).collect();
-    let text = phases.join(" · ");
-    let because = "Each phase has figures of its own; their sum would mean nothing.";
-    Some(Headline { text, because: vec![Reason::new(because, &["parts.phases"])], remedy: None })
+    let worst = events.list.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+    let of_event = |event: &StoryEvent| {
+        let share = percent(event.share);
+        let text = format!("At {}, {} ({share} of the lost time).", moment(event.range.from_ns), event.text);
+        Reason::new(text, &["story.events"])
+    };
+    let apart = "Each phase has figures of its own; their sum would mean nothing.";
+    let because = Reason::new(apart, &["parts.phases"]);
+    Some(Headline {
+        text: phases.join(" · "),
+        because: worst.map(of_event).into_iter().chain([because]).collect(),
+        remedy: None,
+    })
+}
+
+/// How the targets compare, if there are several.
+pub(super) fn targets(facts: &Facts<'_>) -> Option<Reason> {
+    let medians: Vec<(u64, String)> = parts::targets(facts)
+        .filter_map(|(number, part)| {
+            let is_enough = part.completed >= LEAST_REQUESTS;
+            Some((part.latency.filter(|_| is_enough)?.p50_ns, names::target(facts, number)))
+        })
+        .collect();
+    let (fastest, slowest) = (medians.iter().min()?, medians.iter().max()?);
+    let is_alike = slowest.0 as f64 <= ALIKE * fastest.0 as f64;
+    let text = match is_alike {
+        true if medians.len() == 2 => {
+            format!("{} and {} are alike: latency p50 {}.", fastest.1, slowest.1, time(fastest.0))
+        }
+        true => format!("All {} targets are alike: latency p50 {}.", medians.len(), time(fastest.0)),
+        false => format!(
+            "The targets differ: latency p50 from {} ({}) to {} ({}).",
+            time(fastest.0),
+            fastest.1,
+            time(slowest.0),
+            slowest.1
+        ),
+    };
+    (medians.len() > 1).then(|| Reason::new(text, &["parts.targets"]))
 }
 
 /// All went well.
-pub(super) fn well(facts: &Facts<'_>, events: &Events) -> Headline {
+pub(super) fn well(facts: &Facts<'_>, events: &Events, contrast: Option<&Contrast>) -> Headline {
     let summary = facts.summary;
     let Some(latency) = &summary.latency.all else { return without_data(facts) };
     let counts = &summary.counts.all;
@@ -75,11 +112,16 @@ pub(super) fn well(facts: &Facts<'_>, events: &Events) -> Headline {
         }
         _ => format!("{}: latency {}.", done(facts), percentiles(latency)),
     };
+    let differs = contrast.map(|one| Reason::new(contrast::sentence(one), &["story.contrast"]));
     let is_known = events.is_known && counts.completed >= FOR_NORMAL;
     let normal = events.normal.filter(|_| is_known).map(|_| {
         Reason::new("Nothing unusual happened: no stall and no slow time stands out.", &["story.normal"])
     });
-    Headline { text, because: normal.into_iter().collect(), remedy: None }
+    Headline {
+        text,
+        because: targets(facts).into_iter().chain(differs).chain(normal).collect(),
+        remedy: None,
+    }
 }
 
 /// The rate of requests, or of bytes if requests are large.
@@ -144,11 +186,6 @@ fn one_size(facts: &Facts<'_>) -> Option<u64> {
     });
     let all: Vec<u64> = sizes.collect::<Option<_>>()?;
     all.first().copied().filter(|first| all.iter().all(|size| size == first))
-}
-
-/// Bytes without needless decimals: `4 KiB`.
-fn short_bytes(n: u64) -> String {
-    bytes(n).replace(".00 ", " ").replace(".0 ", " ")
 }
 
 /// The order of the addresses, if all jobs have the same.
