@@ -297,6 +297,80 @@ describe("sonar", () => {
       expect(words).toContain(`: ${reads} reads`);
     }));
 
+  test("Shift-drag up or down selects a rectangle, and tells how it differs from the rest", () =>
+    shown(html, {}, async ({ page }) => {
+      const { x, y, w, h } = await plot(page);
+      await page.keyboard.down("Shift");
+      await page.mouse.move(x + w * 0.3, y + h * 0.1);
+      await page.mouse.down();
+      await page.mouse.move(x + w * 0.6, y + h * 0.55, { steps: 5 });
+      // The panels must not move under the hand.
+      expect(await page.$eval(".v-brush", (e) => (e as HTMLElement).hidden)).toBe(true);
+      await page.mouse.up();
+      await page.keyboard.up("Shift");
+      await told(page);
+      const { hash } = new URL(page.url());
+      const ends = (name: string) => new RegExp(`${name}=([^&-]+(?:e-\\d+)?)-([^&]+)`).exec(hash)!.slice(1).map((s) => Number(s) * 1e9);
+      const [from, to] = ends("brush").map((ns) => Math.round(ns / 1e6) * 1e6) as [number, number];
+      const [low, high] = ends("durations").map((ns) => Number(ns.toPrecision(3))) as [number, number];
+      expect(low).toBeGreaterThan(1e5);
+      expect(high).toBeGreaterThan(1e9);
+      const isIn = (i: number) => r.submitted[i]! >= from && r.submitted[i]! < to && r.latency[i]! >= low && r.latency[i]! < high;
+      const all = [...r.submitted.keys()];
+      const inside = all.filter(isIn);
+      const rows = await page.$$eval("[data-role=brush] tr", (rows) => rows.map((row) => row.children[1]!.textContent!.replace(/\s/g, "")));
+      // A request at an edge may lie on either side of it: durations are known to 0.1 %.
+      expect(Math.abs(Number(rows[3]) - inside.length)).toBeLessThanOrEqual(3);
+      const writes = (of: number[]) => Math.round((100 * of.filter((i) => r.cls[i]! & 1).length) / of.length);
+      const shares = await page.$eval("[data-attribute=operation] [role=img] span:nth-child(2)", (e) => (e as HTMLElement).title);
+      const [selected, others] = shares.match(/[\d.]+ %/g)!.map(parseFloat) as [number, number];
+      expect(Math.abs(selected - writes(inside))).toBeLessThanOrEqual(1);
+      expect(Math.abs(others - writes(all.filter((i) => !isIn(i))))).toBeLessThanOrEqual(1);
+      const sentences = await page.$$eval("[data-role=bubble-up] li p", (all) => all.map((e) => e.textContent!));
+      expect(sentences.length).toBeGreaterThan(0);
+      for (const words of sentences) expect(words).toMatch(/^[<>\d. ]+% of the selected requests .+, [<>\d. ]+% of the others\.$/);
+    }));
+
+  test("the result of a brush stands beside the sonar, on a narrow screen below it", async () => {
+    const places = (page: Page) =>
+      page.evaluate(() => {
+        const of = (selector: string) => document.querySelector(selector)!.getBoundingClientRect().toJSON() as DOMRect;
+        return { result: of(".v-brush"), sonar: of("[data-panel=sonar]"), delay: of("[data-panel=delay]") };
+      });
+    const hash = "#brush=100-250&durations=0.01-10";
+    await shown(html, { hash }, async ({ page }) => {
+      await told(page);
+      const { result, sonar, delay } = await places(page);
+      expect(result.left).toBeGreaterThanOrEqual(sonar.right);
+      expect(Math.abs(result.top - sonar.top)).toBeLessThan(200);
+      expect(result.bottom - result.top).toBeLessThanOrEqual(1000);
+      // All panels keep one time axis.
+      expect(delay.width).toBe(sonar.width);
+      await page.click("[data-role=clear-brush]");
+      await settle(page);
+      await told(page);
+      expect((await places(page)).sonar.width).toBeGreaterThan(sonar.width + 300);
+    });
+    await shown(html, { hash, width: 390, height: 800 }, async ({ page }) => {
+      await told(page);
+      const { result, sonar, delay } = await places(page);
+      expect(result.top).toBeGreaterThanOrEqual(sonar.bottom - 1);
+      expect(result.top).toBeLessThan(sonar.bottom + 20);
+      expect(result.bottom).toBeLessThanOrEqual(delay.top);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    });
+  });
+
+  test("without single requests nothing is compared, and the page says so", () =>
+    shown(fixturePage([r], { points: false }, style, viewer), { hash: "#brush=100-250&durations=0.01-10" }, async ({ page }) => {
+      await told(page);
+      expect(await page.$eval("[data-role=bubble-up]", (e) => e.textContent)).toContain("no single requests");
+      const [low, high] = [ROWS.begin(ROWS.slotOf(10e6)), ROWS.begin(ROWS.slotOf(10e9) + 1)];
+      const words = await page.$eval("[data-role=brush-words]", (e) => e.textContent!);
+      const reads = expected(r, [100e9, 250e9], 0, (i) => (r.cls[i]! & 1) === 0 && r.latency[i]! >= low && r.latency[i]! < high);
+      expect(words.replace(/\s/g, "")).toContain(`:${reads}reads`);
+    }));
+
   test("Alt-drag zooms to a box, dragging pans", () =>
     shown(html, {}, async ({ page }) => {
       const { x, y, w, h } = await plot(page);

@@ -5,7 +5,8 @@ import { CLASSES, opOf, OPS } from "../format/classes";
 import { classOf, FAILED, type Points } from "../format/points";
 import type { ClassPyramids } from "../model/run-data";
 import { latencyNs, slack, slackOf, span, submittedNs, xOf } from "../model/point-store";
-import { type Range, xBounds, xRange } from "../model/view";
+import type { Rows } from "../model/rows";
+import { type Brush, type Range, xBounds, xRange } from "../model/view";
 import { type ColumnBins, type SlotBins, slotBins } from "../render/density";
 import { dotSize, DotSheet, FAILED_STAMP, MOST_DOTS, stamps } from "../render/dots";
 import { durationAxis, timeAxis, valueAxis } from "../render/axis";
@@ -16,7 +17,7 @@ import { count, counted, duration, moment, plainDuration } from "../render/units
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
 import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
-import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
+import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, type SlotCounts, totalOf } from "./histogram";
 import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
 import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
@@ -395,6 +396,8 @@ export function wallClock(scene: Scene, ns: number): string {
 export interface SonarFigures {
   /** What was counted, from the first end up to but without the second. */
   readonly range: Range;
+  /** Durations that were counted, where not all were. */
+  readonly y?: Range | undefined;
   /** Width of a stored column, where the ends had to be moved to edges of columns. */
   readonly step?: number;
   /** Whether no request is so near to an end that it may lie on the other side. */
@@ -411,22 +414,22 @@ const CODES = 1 << 16;
 const lastFigures = new WeakMap<object, { readonly key: string; readonly found: SonarFigures }>();
 
 /** From single requests where all of them are at hand, else from the stored columns. */
-export function sonarFigures(scene: Scene, range: Range, mostCounted = MOST_COUNTED): SonarFigures | undefined {
+export function sonarFigures(scene: Scene, { x: range, y }: Brush, mostCounted = MOST_COUNTED): SonarFigures | undefined {
   const { points } = scene.data;
   const { base } = scene.view;
   const isAtHand = points.isSure(base) && points.near(base, range) <= mostCounted;
   const blocks = isAtHand ? points.get(base, range) : undefined;
   // A damaged block would be missing without a word.
-  if (!blocks || blocks.reduce((n, b) => n + b.n, 0) < points.near(base, range)) return figuresOfGrid(scene, range);
-  const key = JSON.stringify([base, range, scene.view.on, blocks.length]);
+  if (!blocks || blocks.reduce((n, b) => n + b.n, 0) < points.near(base, range)) return figuresOfGrid(scene, range, y);
+  const key = JSON.stringify([base, range, y, scene.view.on, blocks.length]);
   const known = lastFigures.get(points);
   if (known?.key === key) return known.found;
-  const found = figuresOfPoints(scene, range, blocks);
+  const found = figuresOfPoints(scene, range, y, blocks);
   lastFigures.set(points, { key, found });
   return found;
 }
 
-function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]): SonarFigures {
+function figuresOfPoints(scene: Scene, range: Range, y: Range | undefined, blocks: readonly Points[]): SonarFigures {
   const { base } = scene.view;
   const [from, to] = range;
   // The end of the run belongs to it.
@@ -438,6 +441,7 @@ function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]):
   eachPoint(blocks, scene, [from - most, to + most], (points, i, x) => {
     // As in the stored columns, only what succeeded.
     if (points.classes[i]! & FAILED) return;
+    if (y && !isWithin(latencyNs(points, i), y)) return;
     const near = slackOf(points, i, base);
     if (near > 0 && (Math.abs(x - from) < near || Math.abs(x - end) < near)) unsure++;
     if (x < from || x >= end) return;
@@ -449,6 +453,7 @@ function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]):
   const of = (counts: Float64Array) => figuresOfCodes(counts, longestOf(scene));
   return {
     range,
+    y,
     isExact: unsure === 0,
     classes,
     read: of(reads),
@@ -458,16 +463,22 @@ function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]):
   };
 }
 
-function figuresOfGrid(scene: Scene, range: Range): SonarFigures | undefined {
+export function isWithin(ns: number, [from, to]: Range): boolean {
+  return ns >= from && ns < to;
+}
+
+function figuresOfGrid(scene: Scene, range: Range, y: Range | undefined): SonarFigures | undefined {
   const known = gridOf(scene);
   const grid = known && scene.data.grid(known.id);
   if (!known || !grid) return undefined;
   const counts = histogram(grid, known.width, range, scene.view.on);
   const [begin, end] = columnsOf(known.width, known.columns, range);
+  const rows = y && cutTo(counts, scene.rows, y);
   const [reads, writes, flushes] = byOperation(counts, scene.rows.slots);
   const of = (counts: Float64Array) => figures(counts, scene.rows, longestOf(scene));
   return {
     range: [begin * known.width, Math.min(end * known.width, xBounds(scene.view, scene.bounds)[1])],
+    y: rows,
     step: known.width,
     isExact: true,
     classes: counts.map(totalOf),
@@ -478,6 +489,15 @@ function figuresOfGrid(scene: Scene, range: Range): SonarFigures | undefined {
   };
 }
 
+/** Leaves only the rows that touch some durations; returns what these rows cover. */
+function cutTo(counts: SlotCounts, rows: Rows, [from, to]: Range): Range {
+  const [first, last] = [rows.slotOf(from), rows.slotOf(to)];
+  // A row that begins at the end has nothing of the range.
+  const end = rows.begin(last) >= to ? last : last + 1;
+  for (const of of counts) of?.fill(0, 0, first).fill(0, end);
+  return [rows.begin(first), end >= rows.slots ? Infinity : rows.begin(end)];
+}
+
 /** The longest latency of the run, by the summary. It leaves out what belongs to a ramp, and then does not bind. */
 function longestOf({ run }: Scene): number {
   const counted = (figureOf(run, "latency.all.count") ?? 0) + (figureOf(run, "latency.flush.count") ?? 0);
@@ -486,11 +506,17 @@ function longestOf({ run }: Scene): number {
 }
 
 /** A brush to the digits in which it is told, so that what is said is what was counted. */
-export function told(scene: Scene, [from, to]: Range): { readonly range: Range; readonly step: number } {
+export function told(scene: Scene, { x: [from, to], y }: Brush): { readonly brush: Brush; readonly step: number } {
   const least = scene.view.base === "number" ? 1 : 1e3;
   const step = Math.min(Math.max(10 ** Math.floor(Math.log10((to - from) / 1000)), least), least === 1 ? 1 : 1e6);
   const begin = Math.round(from / step) * step;
-  return { range: [begin, Math.max(Math.round(to / step) * step, begin + step)], step };
+  const x: Range = [begin, Math.max(Math.round(to / step) * step, begin + step)];
+  return { brush: { x, y: y && [toDigits(y[0]), toDigits(y[1])] }, step };
+}
+
+/** Three significant digits of a duration, in whole nanoseconds. */
+function toDigits(ns: number): number {
+  return Math.round(Number(ns.toPrecision(3)));
 }
 
 function describe(scene: Scene): string {
@@ -530,7 +556,7 @@ function table(scene: Scene): Cell[][] {
     wholeCells(scene, "All", "latency.all"),
     ...(figureOf(scene.run, "latency.flush.count") === undefined ? [] : [wholeCells(scene, "Flushes", "latency.flush")]),
   ];
-  const found = sonarFigures(scene, told(scene, xRange(scene.view)).range);
+  const found = sonarFigures(scene, told(scene, { x: xRange(scene.view) }).brush);
   if (!found) return [["Not decoded yet"]];
   const head = `In sight${found.step ? ` (in steps of ${stepWords(scene, found.step)})` : ""}`;
   return [

@@ -20,7 +20,7 @@ export function toHash(view: View, home: View): string {
   range("t", view.time, home.time, SECOND, 9);
   range("i", view.number, home.number, 1, 0);
   if (view.y[0] !== home.y[0] || view.y[1] !== home.y[1]) {
-    parts.push(`y=${significant(view.y[0] / SECOND)}-${significant(view.y[1] / SECOND)}`);
+    parts.push(`y=${seconds(view.y)}`);
   }
   if (view.base !== home.base) put("base", view.base);
   const on = letters(view);
@@ -32,6 +32,7 @@ export function toHash(view: View, home: View): string {
   if (view.rate !== home.rate) put("rate", view.rate);
   if (view.picked !== undefined) parts.push(`sel=${view.pickedIn ? "B:" : ""}${view.picked}`);
   if (view.brush) range("brush", view.brush, [NaN, NaN], view.base === "number" ? 1 : SECOND, 9);
+  if (view.brush && view.brushY) parts.push(`durations=${seconds(view.brushY)}`);
   if (view.theme) put("theme", view.theme);
   return parts.join("&");
 }
@@ -49,6 +50,7 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
   const on = told.get("on");
   const [, inB, number] = /^([AB]:)?(\d+)$/.exec(told.get("sel") ?? "") ?? [];
   const theme = told.get("theme");
+  const brush = range(told.get("brush"), base === "number" ? 1 : SECOND, base === "number" ? bounds.number : bounds.time);
   return {
     time: range(told.get("t"), SECOND, bounds.time) ?? home.time,
     number: range(told.get("i"), 1, bounds.number) ?? home.number,
@@ -63,7 +65,8 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
     picked: number === undefined ? undefined : Number(number),
     pickedIn: inB === "B:" ? 1 : undefined,
     theme: theme === "light" || theme === "dark" ? theme : undefined,
-    brush: range(told.get("brush"), base === "number" ? 1 : SECOND, base === "number" ? bounds.number : bounds.time),
+    brush,
+    brushY: brush && range(told.get("durations"), SECOND, bounds.y),
   };
 }
 
@@ -87,6 +90,10 @@ function range(told: string | undefined, unit: number, bounds: Range): Range | u
 
 function tidy(value: number, digits: number): string {
   return String(Number(Math.max(value, 0).toFixed(digits)));
+}
+
+function seconds([from, to]: Range): string {
+  return `${significant(from / SECOND)}-${significant(to / SECOND)}`;
 }
 
 function significant(value: number): string {

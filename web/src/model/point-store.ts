@@ -65,6 +65,16 @@ export class PointStore {
     return this.detail.has_places || this.isSideCar;
   }
 
+  /** The range whose blocks tell of the neighbours of the requests in `range`: everything where it is in the page. */
+  context(range: Range): Range {
+    return this.isSideCar ? range : [-Infinity, Infinity];
+  }
+
+  /** Whether some blocks hold every request of the run. */
+  isAll(blocks: readonly Points[]): boolean {
+    return this.isComplete && blocks.reduce((sum, { n }) => sum + n, 0) === this.detail.requests;
+  }
+
   get isEmpty(): boolean {
     return this.sources.length === 0;
   }

@@ -51,6 +51,7 @@ describe("hash", () => {
       { ...HOME, time: [64.1e9, 66e9], base: "due", on: { read: true, write: false, pushed: true, flush: true } },
       { ...HOME, base: "number", number: [17, 4000], yLinear: true, transfer: "equal", dots: false },
       { ...HOME, picked: 8123456, theme: "dark", shown: "difference", rate: "bytes", brush: [1e9, 2.5e9] },
+      { ...HOME, brush: [1e9, 2.5e9], brushY: [1e6, 2e9] },
       { ...HOME, picked: 24384, pickedIn: 1 },
     ];
     for (const view of views)
@@ -59,6 +60,7 @@ describe("hash", () => {
         pickedIn: undefined,
         theme: undefined,
         brush: undefined,
+        brushY: undefined,
         ...view,
       });
   });

@@ -37,6 +37,18 @@ export interface View {
   readonly theme?: Theme | undefined;
   /** The brushed part, on the axis of the base. */
   readonly brush?: Range | undefined;
+  /** The brushed durations in nanoseconds; absent: all. */
+  readonly brushY?: Range | undefined;
+}
+
+/** A brushed rectangle: a part of the x axis, and durations; without them all. */
+export interface Brush {
+  readonly x: Range;
+  readonly y?: Range | undefined;
+}
+
+export function brushOf({ brush, brushY }: View): Brush | undefined {
+  return brush && { x: brush, y: brushY };
 }
 
 /** How far one can go. */

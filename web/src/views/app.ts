@@ -157,12 +157,14 @@ export class App {
       bar.root,
       notices.damage,
       notices.live,
-      ...panels.overTime.map((panel) => panel.root),
-      drawing.brush.root,
+      el("div", { class: "v-time" }, ...panels.overTime.map((panel) => panel.root)),
       this.pickedRequest.root,
       el("div", { class: "v-grid" }, ...panels.small.map((panel) => panel.root)),
     );
-    panels.overTime.find(({ isSonar }) => isSonar)?.addToHead(drawing.legend.root);
+    const sonars = panels.overTime.filter(({ isSonar }) => isSonar);
+    sonars[0]?.addToHead(drawing.legend.root);
+    // At the sonar's right; where there is no room, below it.
+    sonars.at(-1)?.root.after(drawing.brush.root);
     // In the bar it is seen wherever one has scrolled to.
     bar.root.append(notices.status);
   }
@@ -176,7 +178,9 @@ export class App {
       this.hand.listenTo(panel);
     }
     for (const panel of panels.small) panel.onOpen(() => panel.tell(scenes.context));
-    new ResizeObserver(() => drawing.allChanged()).observe(root);
+    const sizes = new ResizeObserver(() => drawing.allChanged());
+    // A result of a brush takes room from the panels.
+    for (const element of [root, ...panels.overTime.slice(0, 1).map((panel) => panel.root)]) sizes.observe(element);
     scenes.onSystemTheme(() => drawing.themeChanged());
     listenToAddress((hash) => this.apply(hash));
     document.addEventListener("click", (e) => this.navigation.followLink(e));
@@ -207,7 +211,7 @@ export class App {
 
   private clear(): void {
     this.notices.clear();
-    this.pickedRequest.unpick({ brush: undefined });
+    this.pickedRequest.unpick({ brush: undefined, brushY: undefined });
   }
 
   private toggleTheme(): void {

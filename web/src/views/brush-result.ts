@@ -1,38 +1,47 @@
-/** What was brushed, in a sentence that is spoken and in a table. */
+/** What was brushed: a sentence that is spoken, a table, and how it differs from the rest. */
 
-import { figureCells, roughly, sonarFigures, stepWords, told, whereWords } from "../charts/sonar";
+import { figureCells, roughly, type SonarFigures, sonarFigures, stepWords, told, whereWords, words } from "../charts/sonar";
 import type { Scene } from "../charts/scene";
-import type { Range } from "../model/view";
-import { count } from "../render/units";
+import type { Brush } from "../model/view";
+import { count, duration } from "../render/units";
+import { bubbleUpElement } from "./bubble-up";
 import { button, el, setText } from "./dom";
 
 const HEAD = ["Brushed", "Requests", "p50", "p99", "Longest"];
 
 export class BrushResult {
-  readonly root = el("div", { class: "v-brush", hidden: "" });
+  readonly root = el("div", { class: "v-brush", role: "region", "aria-label": "Selection", hidden: "" });
   private readonly live = el("p", { role: "status", "aria-live": "polite", "data-role": "brush-words" });
   private readonly exactness = el("p", { class: "v-note", "data-role": "exactness" });
   private readonly table = el("table", { "data-role": "brush" });
+  private readonly differences = el("div", {});
 
   constructor(clear: () => void) {
     this.root.append(
+      button("clear", "clear the brush (Esc)", { "data-role": "clear-brush" }, clear),
       this.live,
       this.table,
       this.exactness,
-      button("clear", "clear the brush (Esc)", { "data-role": "clear-brush" }, clear),
+      this.differences,
     );
   }
 
-  /** The table follows the pointer; the sentence waits for the end, as it is spoken. */
-  update(scenes: readonly Scene[], brush: Range | undefined, isFinal: boolean): void {
-    this.root.hidden = brush === undefined;
-    if (!brush) return;
+  /**
+   * The table follows the pointer; sentence and comparison wait for the end. It stays closed until then, because the panels
+   * make room for it.
+   */
+  update(scenes: readonly Scene[], brush: Brush | undefined, isFinal: boolean): void {
+    if (!brush || isFinal) this.root.hidden = brush === undefined;
+    if (!brush || this.root.hidden) return;
     const rows = scenes.flatMap((scene) => rowsOf(scene, brush, scenes.length > 1, isFinal));
     this.table.replaceChildren(row("th", HEAD), ...rows.map((cells) => row("td", cells)));
     const first = scenes[0];
     if (!first) return;
     setText(this.exactness, exactness(first, brush, isFinal));
-    if (isFinal) setText(this.live, sentence(first, brush));
+    if (!isFinal) return;
+    setText(this.live, sentence(first, brush));
+    const title = (scene: Scene) => (scenes.length < 2 ? "" : scene.index === 0 ? "A: " : "B: ");
+    this.differences.replaceChildren(...scenes.map((scene) => bubbleUpElement(scene, told(scene, brush).brush, title(scene))));
   }
 }
 
@@ -47,8 +56,8 @@ function row(tag: "th" | "td", cells: readonly string[]): HTMLElement {
 /** While a hand still moves, more are taken from the stored columns: a few milliseconds for a frame. */
 const MOST_WHILE_MOVING = 100_000;
 
-function rowsOf(scene: Scene, brush: Range, isOneOfTwo: boolean, isFinal: boolean): string[][] {
-  const found = sonarFigures(scene, told(scene, brush).range, isFinal ? undefined : MOST_WHILE_MOVING);
+function rowsOf(scene: Scene, brush: Brush, isOneOfTwo: boolean, isFinal: boolean): string[][] {
+  const found = sonarFigures(scene, told(scene, brush).brush, isFinal ? undefined : MOST_WHILE_MOVING);
   if (!found) return [];
   const name = (text: string) => (isOneOfTwo ? `${scene.index === 0 ? "A" : "B"}: ${text}` : text);
   const pushed = (found.classes[2] ?? 0) + (found.classes[3] ?? 0);
@@ -63,17 +72,17 @@ function rowsOf(scene: Scene, brush: Range, isOneOfTwo: boolean, isFinal: boolea
 }
 
 /** Where the figures come from, and how right they are. */
-function exactness(scene: Scene, brush: Range, isFinal: boolean): string {
-  const found = sonarFigures(scene, told(scene, brush).range, isFinal ? undefined : MOST_WHILE_MOVING);
+function exactness(scene: Scene, brush: Brush, isFinal: boolean): string {
+  const found = sonarFigures(scene, told(scene, brush).brush, isFinal ? undefined : MOST_WHILE_MOVING);
   if (!found) return "";
   if (found.step) return `from stored columns of ${stepWords(scene, found.step)}: numbers are exact for whole columns, times to 3.7 %`;
   const about = found.isExact ? "" : "; a request at an end may lie on either side";
   return `from single requests: numbers are exact, times to 0.1 %${about}`;
 }
 
-function sentence(scene: Scene, brush: Range): string {
-  const { range, step } = told(scene, brush);
-  const found = sonarFigures(scene, range);
+function sentence(scene: Scene, brush: Brush): string {
+  const { brush: rounded, step } = told(scene, brush);
+  const found = sonarFigures(scene, rounded);
   if (!found) return "";
   const { read, write, flush, all } = found;
   const time = (ns: number | undefined) => roughly(found, ns);
@@ -84,5 +93,13 @@ function sentence(scene: Scene, brush: Range): string {
   const at = (x: number) => whereWords(scene, x, step);
   const steps = found.step ? ` (in steps of ${stepWords(scene, found.step)})` : "";
   const about = found.isExact ? "" : "about ";
-  return `${at(found.range[0])} to ${at(found.range[1])}${steps}: ${about}${count(read.requests)} reads, ${count(write.requests)} writes${flush.requests > 0 ? `, ${count(flush.requests)} flushes` : ""}.${times}`;
+  return `${at(found.range[0])} to ${at(found.range[1])}${steps}${durationWords(found)}: ${about}${count(read.requests)} reads, ${count(write.requests)} writes${flush.requests > 0 ? `, ${count(flush.requests)} flushes` : ""}.${times}`;
+}
+
+/** The brushed durations, where they are not all. */
+function durationWords({ y, step }: SonarFigures): string {
+  if (!y) return "";
+  const about = step ? "≈ " : "";
+  const [from, to] = y;
+  return to === Infinity ? `, ${about}${words(from)} or longer` : `, ${about}${words(from)} to ${duration(to)} long`;
 }

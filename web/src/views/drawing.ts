@@ -1,7 +1,7 @@
 /** Draws once a frame what changed; words and tables follow at leisure. */
 
 import type { Scene } from "../charts/scene";
-import type { View } from "../model/view";
+import { brushOf, type View } from "../model/view";
 import { writeAddress } from "./address";
 import type { Bar } from "./bar";
 import { BrushResult } from "./brush-result";
@@ -25,7 +25,7 @@ export class Drawing {
   /** Milliseconds of the last frames. */
   readonly frames: number[] = [];
   readonly legend = new Legend();
-  readonly brush = new BrushResult(() => this.viewState.change({ brush: undefined }));
+  readonly brush = new BrushResult(() => this.viewState.change({ brush: undefined, brushY: undefined }));
   private isReady = false;
   private isDirty = true;
   private isOverDirty = true;
@@ -227,6 +227,7 @@ export class Drawing {
 
   private tellBrush(isFinal: boolean): void {
     const scenes = this.panels.sonars().map(({ index }): Scene => ({ ...this.scenes.of(index), other: undefined }));
-    this.brush.update(scenes, this.viewState.view.brush, isFinal);
+    // While a drag lasts, nothing is final: the panels must not move under the hand.
+    this.brush.update(scenes, brushOf(this.viewState.view), isFinal && !this.viewState.held);
   }
 }

@@ -15,6 +15,9 @@ import type { ViewState } from "./view-state";
 const WHEEL_PAUSE_MS = 600;
 /** A box that is lower leaves the durations as they are. */
 const LEAST_BOX_HEIGHT = 8;
+/** A brush that is lower, or flatter than this part of its width, marks all durations: a hand moves a little up and down. */
+const LEAST_BRUSH_HEIGHT = 20;
+const FLATTEST_BRUSH = 0.1;
 
 export class Hand {
   /** The panel that was last pointed at or has the focus. */
@@ -122,12 +125,26 @@ export class Hand {
     if (kind === "box") return this.marks.mark({ box: { panel, from, to } });
     this.viewState.show(
       kind === "brush"
-        ? { ...view, brush: this.rangeBetween(panel, from, to) }
+        ? { ...view, brush: this.rangeBetween(panel, from, to), brushY: this.brushedDurations(panel, from, to) }
         : panel.isOverview
           ? this.framed(panel, held, from, to)
           : this.panned(panel, held, from, to),
       false,
     );
+  }
+
+  /** The durations of a rectangle in the sonar; absent where a part of the time is brushed. */
+  private brushedDurations(panel: TimePanel, from: Point, to: Point): Range | undefined {
+    const [width, height] = [Math.abs(from[0] - to[0]), Math.abs(from[1] - to[1])];
+    if (!panel.isSonar || height < Math.max(LEAST_BRUSH_HEIGHT, width * FLATTEST_BRUSH)) return undefined;
+    return this.durationsBetween(panel, from, to);
+  }
+
+  private durationsBetween(panel: TimePanel, from: Point, to: Point): Range {
+    const { box } = panel;
+    const { invert } = yScale(this.scenes.of(0), box);
+    const inside = (y: number) => Math.min(Math.max(y, box.y), box.y + box.h);
+    return [invert(inside(Math.max(from[1], to[1]))), invert(inside(Math.min(from[1], to[1])))];
   }
 
   /** The frame in the overview, moved or drawn anew. */
@@ -164,10 +181,8 @@ export class Hand {
   private zoomToBox(panel: TimePanel, from: Point, to: Point): void {
     const { view, bounds } = this.viewState;
     let zoomed = withX(view, this.rangeBetween(panel, from, to), bounds);
-    if (panel.isSonar && Math.abs(from[1] - to[1]) > LEAST_BOX_HEIGHT) {
-      const { invert } = yScale(this.scenes.of(0), panel.box);
-      zoomed = withY(zoomed, [invert(Math.max(from[1], to[1])), invert(Math.min(from[1], to[1]))], bounds);
-    }
+    if (panel.isSonar && Math.abs(from[1] - to[1]) > LEAST_BOX_HEIGHT)
+      zoomed = withY(zoomed, this.durationsBetween(panel, from, to), bounds);
     this.viewState.show(zoomed);
   }
 }

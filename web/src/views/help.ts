@@ -5,7 +5,7 @@ import { el } from "./dom";
 const MOUSE: readonly (readonly [string, string])[] = [
   ["Ctrl and wheel, pinch", "zoom time at the pointer; with Shift the latency. The wheel alone scrolls the page"],
   ["drag", "move"],
-  ["Shift and drag", "choose a part of the time: all panels follow"],
+  ["Shift and drag", "select a part of the time: all panels follow. In the sonar, up or down as well: select requests by their duration, too. Beside it stands how they differ from the others"],
   ["Alt and drag", "zoom to a box"],
   ["double-click", "back to the view before"],
   ["click", "facts of a request"],

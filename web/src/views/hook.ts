@@ -34,6 +34,7 @@ export interface ViewChange {
   readonly shown?: Shown;
   readonly theme?: Theme;
   readonly brush?: Range;
+  readonly brushY?: Range;
   readonly dots?: boolean;
   readonly yLinear?: boolean;
 }

@@ -3,6 +3,7 @@
 import type { Scene } from "../charts/scene";
 import { yScale } from "../charts/sonar";
 import { latencyNs, type PointRef, xOf } from "../model/point-store";
+import type { Range } from "../model/view";
 import type { Box, Point } from "../render/painter";
 import { pixelOf, sharesAxis } from "./panel-axis";
 import type { VisiblePanel } from "./panels";
@@ -28,7 +29,7 @@ export class MarkLayer {
 export function overOf({ panel, index }: VisiblePanel, scene: Scene, { pointer, box, picked }: MarkLayer): Over {
   const { isOverview, isSonar } = panel;
   const { view } = scene;
-  const { brush } = view;
+  const { brush, brushY } = view;
   const x = pixelOf(panel, scene);
   const isBrushed = brush && (isSonar || isOverview || view.base !== "number");
   const isUnder = pointer?.panel === panel && !isOverview;
@@ -36,6 +37,7 @@ export function overOf({ panel, index }: VisiblePanel, scene: Scene, { pointer, 
     x: pointer && (isUnder || sharesAxis(pointer.panel, panel, view)) ? pointer.x : undefined,
     y: isUnder ? pointer.y : undefined,
     brush: isBrushed ? [x(brush[0]), x(brush[1])] : undefined,
+    brushY: isBrushed && isSonar && brushY ? pixelsOf(brushY, panel, scene) : undefined,
     box: box?.panel === panel ? boxOf(box.from, box.to) : undefined,
     picked: isSonar && picked?.run === index ? placeOf(panel, picked.request, scene) : undefined,
   };
@@ -48,6 +50,12 @@ function placeOf(panel: TimePanel, { points, i }: PointRef, scene: Scene): Point
   const y = yScale(scene, box).yOf(latencyNs(points, i));
   const isInside = x >= box.x && x <= box.x + box.w && y >= box.y && y <= box.y + box.h;
   return isInside ? [x, y] : undefined;
+}
+
+/** Upper and lower pixel of some durations. */
+function pixelsOf([from, to]: Range, panel: TimePanel, scene: Scene): [top: number, bottom: number] {
+  const { yOf } = yScale(scene, panel.box);
+  return [yOf(to), yOf(from)];
 }
 
 function boxOf(a: Point, b: Point): Box {

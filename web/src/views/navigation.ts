@@ -100,7 +100,7 @@ export class Navigation {
   /** The view, over time. */
   private get overTime(): View {
     const { view } = this.viewState;
-    return view.base === "number" ? { ...view, base: this.report.firstBase, brush: undefined } : view;
+    return view.base === "number" ? { ...view, base: this.report.firstBase, brush: undefined, brushY: undefined } : view;
   }
 
   /** The tiles with numbers lead to panels. */

@@ -22,6 +22,8 @@ export interface Over {
   readonly y?: number | undefined;
   /** Pixels between which is brushed. */
   readonly brush?: readonly [number, number] | undefined;
+  /** Upper and lower pixel of the brushed durations; absent: all. */
+  readonly brushY?: readonly [number, number] | undefined;
   /** The box that is being zoomed to. */
   readonly box?: Box | undefined;
   /** Where the picked request lies. */
@@ -167,16 +169,13 @@ export class TimePanel {
     if (over.brush) {
       const [a, b] = over.brush;
       const [left, right] = [Math.max(a, box.x), Math.min(b, box.x + box.w)];
-      if (right > left) {
-        p.fill({ x: left, y: box.y, w: right - left, h: box.h }, faded(palette.demanded, 0.18));
-        for (const x of [left, right])
-          p.line(
-            [
-              [x, box.y],
-              [x, box.y + box.h],
-            ],
-            { color: palette.demanded, width: 1.5 },
-          );
+      const [high, low] = over.brushY ?? [box.y, box.y + box.h];
+      const [top, bottom] = [Math.max(high, box.y), Math.min(low, box.y + box.h)];
+      if (right > left && bottom > top) {
+        p.fill({ x: left, y: top, w: right - left, h: bottom - top }, faded(palette.demanded, 0.18));
+        const edge = { color: palette.demanded, width: 1.5 };
+        for (const x of [left, right]) p.line([[x, top], [x, bottom]], edge);
+        if (over.brushY) for (const y of [top, bottom]) p.line([[left, y], [right, y]], edge);
       }
     }
     if (over.box) {

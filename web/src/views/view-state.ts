@@ -40,7 +40,7 @@ export class ViewState {
   /** What was brushed lies on the axis of its base: another base forgets it. */
   change(change: Partial<View>): void {
     const isOtherBase = change.base && change.base !== this.view.base;
-    this.show({ ...this.view, ...change, ...(isOtherBase ? { brush: undefined } : {}) }, change.base !== undefined);
+    this.show({ ...this.view, ...change, ...(isOtherBase ? { brush: undefined, brushY: undefined } : {}) }, change.base !== undefined);
   }
 
   open(hash: string): void {
