@@ -154,6 +154,8 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     expect(s.errors).toBe(0);
     expect(s.skipped).toBe(0);
     expect(s.drawn).toBe(s.gridTotal);
+    await o.page.evaluate(() => window.__report!.set({ ordinate: "latency" }));
+    expect((await stats(o)).drawn).toBe(s.gridTotal);
     expect(o.problems).toEqual([]);
     await o.page.close();
   });
@@ -172,9 +174,18 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     expect((await stats(o)).failed).toBe(failed);
     await o.page.close();
     const run = await opened("run");
-    expect(await run.page.$eval("[data-panel=sonar] h3", (e) => e.textContent)).toBe("Latency of every request");
+    expect(await run.page.$eval("[data-panel=sonar] h3", (e) => e.textContent)).toMatch(/^(Response|Latency) of every request$/);
     expect(await run.page.$$eval("[data-role=failed] *", (all) => all.length)).toBe(0);
     await run.page.close();
+  });
+
+  it("shows responses first where requests waited, and none where the responses are the latencies", async () => {
+    for (const [name, ordinate] of [["overload", "Response"], ["load", undefined]] as const) {
+      const o = await opened(name);
+      const titles = await o.page.$$eval("[data-panel=sonar] h3", (all) => all.map((e) => e.textContent!.split(" ")[0]));
+      expect(titles).toEqual(ordinate ? [ordinate] : []);
+      await o.page.close();
+    }
   });
 
   it("has one peak of waiting requests, the summary's", async () => {

@@ -371,6 +371,60 @@ describe("sonar", () => {
       expect(words.replace(/\s/g, "")).toContain(`:${reads}reads`);
     }));
 
+  test("the sonar shows responses first, and latencies by a key, with every request on each base", () =>
+    shown(fixturePage([r], { response: true }, style, viewer), {}, async ({ page }) => {
+      const title = () => page.$eval("[data-panel=sonar] h3", (e) => e.textContent);
+      expect(await title()).toMatch(/^Response/);
+      const first = await stats(page);
+      expect([first.gridTotal, first.drawn]).toEqual([r.n, r.n]);
+      for (const base of ["due", "completion", "number", "start"] as const) {
+        await page.evaluate((base) => window.__report!.set({ base }), base);
+        expect((await stats(page)).drawn).toBe(r.n);
+      }
+      const marks = await page.$eval("[data-panel=sonar] [data-role=plot]", (e) => (e as HTMLCanvasElement).toDataURL());
+      await page.keyboard.press("y");
+      await told(page);
+      expect(await title()).toMatch(/^Latency/);
+      expect((await stats(page)).drawn).toBe(r.n);
+      expect((await stats(page)).domain.y).toEqual(first.domain.y);
+      expect(new URL(page.url()).hash).toContain("of=latency");
+      expect(await page.$eval("[data-panel=sonar] [data-role=plot]", (e) => (e as HTMLCanvasElement).toDataURL())).not.toBe(marks);
+      await page.click("[data-role=ordinate]");
+      await settle(page);
+      expect(await title()).toMatch(/^Response/);
+    }));
+
+  test("a rectangle over responses counts responses, from requests and from columns", async () => {
+    const response = (i: number) => Math.max(0, r.submitted[i]! - r.due[i]!) + r.latency[i]!;
+    const cells = async (page: Page) => {
+      await page.evaluate(() => window.__report!.set({ brush: [345e9, 400e9], brushY: [1e9, 100e9] }));
+      await told(page);
+      return page.$$eval("[data-role=brush] tr", (rows) => rows.map((row) => [...row.children].map((c) => c.textContent!.replace(/\s/g, ""))));
+    };
+    const inside = [...r.submitted.keys()].filter((i) => r.submitted[i]! >= 345e9 && r.submitted[i]! < 400e9 && response(i) >= 1e9 && response(i) < 100e9);
+    await shown(fixturePage([r], { response: true }, style, viewer), {}, async ({ page }) => {
+      const [head, , , all] = await cells(page);
+      expect(head![0]).toBe("Response");
+      expect(Math.abs(Number(all![1]) - inside.length)).toBeLessThanOrEqual(3);
+      const words = await page.$$eval("[data-attribute=delay] p, [data-attribute=latency] p", (e) => e.map((p) => p.textContent!));
+      expect(words.join(" ")).toContain("after they were due");
+    });
+    await shown(fixturePage([r], { response: true, points: false }, style, viewer), {}, async ({ page }) => {
+      const [, , , all] = await cells(page);
+      // Whole columns and rows.
+      expect(Number(all![1])).toBeGreaterThanOrEqual(inside.length);
+      expect(Number(all![1])).toBeLessThan(inside.length * 1.1);
+    });
+  });
+
+  test("a page whose responses are its latencies has no choice of the ordinate", () =>
+    shown(html, {}, async ({ page }) => {
+      expect(await page.$("[data-role=ordinate]")).toBeNull();
+      await page.keyboard.press("y");
+      await settle(page);
+      expect(await page.$eval("[data-panel=sonar] h3", (e) => e.textContent)).toMatch(/^Latency/);
+    }));
+
   test("Alt-drag zooms to a box, dragging pans", () =>
     shown(html, {}, async ({ page }) => {
       const { x, y, w, h } = await plot(page);

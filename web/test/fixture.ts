@@ -341,11 +341,14 @@ export interface PageOptions extends FixtureOptions {
   readonly points?: boolean;
   /** Why it is no storage result. */
   readonly stamps?: readonly string[];
+  /** Whether there are grids of responses: without them the responses are the latencies. */
+  readonly response?: boolean;
   /** Steps between the samples of the machine's counters; 0: there are none. */
   readonly samples?: number;
 }
 
-function gridsOf(run: number, r: Requests): { grids: PageGrid[]; text: string } {
+function gridsOf(run: number, r: Requests, withResponse: boolean): { grids: PageGrid[]; text: string } {
+  const response = (i: number) => Math.max(0, r.submitted[i]! - r.due[i]!) + r.latency[i]!;
   const specs: [string, PageBase, (i: number) => number, (i: number) => number][] = [
     ["latency.start", "start", (i) => r.submitted[i]!, (i) => r.latency[i]!],
     ["latency.due", "due", (i) => r.due[i]!, (i) => r.latency[i]!],
@@ -353,6 +356,13 @@ function gridsOf(run: number, r: Requests): { grids: PageGrid[]; text: string } 
     ["latency.number", "number", (i) => i, (i) => r.latency[i]!],
     ["delay.due", "due", (i) => r.due[i]!, (i) => Math.max(0, r.submitted[i]! - r.due[i]!)],
   ];
+  if (withResponse)
+    specs.push(
+      ["response.start", "start", (i) => r.submitted[i]!, response],
+      ["response.due", "due", (i) => r.due[i]!, response],
+      ["response.completion", "completion", (i) => r.submitted[i]! + r.latency[i]!, response],
+      ["response.number", "number", (i) => i, response],
+    );
   const grids: PageGrid[] = [];
   let text = "";
   for (const [id, base, x, y] of specs) {
@@ -575,7 +585,7 @@ function figuresOf(r: Requests): Record<string, number> {
       const at = (share: number) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]!;
       const key = `${what}.${scope}`;
       found[`${key}.count`] = sorted.length;
-      for (const [name, share] of [["p50", 0.5], ["p90", 0.9], ["p99", 0.99], ["max", 1]] as const) found[`${key}.${name}_ns`] = at(share);
+      for (const [name, share] of [["min", 0], ["p50", 0.5], ["p90", 0.9], ["p99", 0.99], ["max", 1]] as const) found[`${key}.${name}_ns`] = at(share);
     }
   return found;
 }
@@ -619,7 +629,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
   const isLoad = options.kind === "load";
   const all = seriesOf(index, r, isLoad);
   const seek = seekOf(index, r);
-  const grids = isLoad ? { grids: [], text: "" } : gridsOf(index, r);
+  const grids = isLoad ? { grids: [], text: "" } : gridsOf(index, r, options.response ?? false);
   const relations = isLoad ? { relations: [], text: "" } : relationsOf(index, r);
   const hasPoints = !isLoad && (options.points ?? true);
   const run: PageRun = {

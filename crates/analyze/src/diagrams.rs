@@ -14,6 +14,9 @@ use std::io;
 const SONAR_COLUMNS: usize = 16_384;
 /// Maximum time columns of all other pictures.
 const SERIES_COLUMNS: usize = 4_096;
+/// Maximum columns of response times over completion and number, which are looked at least: each grid costs the page about a
+/// megabyte.
+const RARE_COLUMNS: usize = 2_048;
 /// Maximum time columns of any picture where memory is scarce (see [`spare_memory`](crate::spare_memory)).
 const SCARCE_COLUMNS: usize = 1_024;
 /// Maximum time columns of pictures about the replayer itself.
@@ -30,6 +33,8 @@ pub struct Diagrams {
     pub latency_by_completion: CountGrid,
     /// Latency over the number of the record, in order of completion: its axis counts records instead of nanoseconds.
     pub latency_by_number: CountGrid,
+    /// Response of completed requests.
+    pub response: ResponseGrids,
     /// Delay of completed requests over their due time.
     pub delay: CountGrid,
     /// Delay over the number of the record.
@@ -68,6 +73,46 @@ pub struct Diagrams {
     detail: Detail,
 }
 
+/// Response times, from due to completion. Without due times they are the latencies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResponseGrids {
+    /// Over submission.
+    pub by_start: CountGrid,
+    /// Over due time.
+    pub by_due: CountGrid,
+    /// Over completion.
+    pub by_completion: CountGrid,
+    /// Over the number of the record.
+    pub by_number: CountGrid,
+}
+
+impl ResponseGrids {
+    fn new(end_ns: u64) -> ResponseGrids {
+        let wide = || CountGrid::new(TimeAxis::new(end_ns, series_columns()));
+        let rare = |end| CountGrid::new(TimeAxis::new(end, memory::of(RARE_COLUMNS, SCARCE_COLUMNS)));
+        ResponseGrids { by_start: wide(), by_due: wide(), by_completion: rare(end_ns), by_number: rare(0) }
+    }
+
+    fn add(&mut self, number: u64, class: Class, due: u64, (submitted, completed): (u64, u64)) {
+        let response = row_of(completed.saturating_sub(due));
+        self.by_start.add_row(class, submitted, response);
+        self.by_due.add_row(class, due, response);
+        self.by_completion.add_row(class, completed, response);
+        self.by_number.add_row(class, number, response);
+    }
+
+    fn over_time(&mut self) -> [&mut CountGrid; 3] {
+        [&mut self.by_start, &mut self.by_due, &mut self.by_completion]
+    }
+
+    fn merge(&mut self, other: ResponseGrids) {
+        self.by_start.merge(other.by_start);
+        self.by_due.merge(other.by_due);
+        self.by_completion.merge(other.by_completion);
+        self.by_number.merge(other.by_number);
+    }
+}
+
 /// Times of failed requests: submitted and returned, but not with all their bytes. They are in no other grid, as they are
 /// no answer of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +125,8 @@ pub struct FailedGrids {
     pub latency_by_completion: CountGrid,
     /// Latency over the number of the record.
     pub latency_by_number: CountGrid,
+    /// Response.
+    pub response: ResponseGrids,
     /// Delay over due time.
     pub delay: CountGrid,
     /// Delay over the number of the record.
@@ -87,7 +134,7 @@ pub struct FailedGrids {
 }
 
 impl FailedGrids {
-    fn new(axis: TimeAxis, numbers: TimeAxis) -> FailedGrids {
+    fn new(end_ns: u64, axis: TimeAxis, numbers: TimeAxis) -> FailedGrids {
         let grid = || CountGrid::new(axis);
         let by_number = || CountGrid::new(numbers);
         FailedGrids {
@@ -95,6 +142,7 @@ impl FailedGrids {
             latency_by_due: grid(),
             latency_by_completion: grid(),
             latency_by_number: by_number(),
+            response: ResponseGrids::new(end_ns),
             delay: grid(),
             delay_by_number: by_number(),
         }
@@ -107,6 +155,7 @@ impl FailedGrids {
         self.latency_by_due.add_row(class, due, latency);
         self.latency_by_completion.add_row(class, completed, latency);
         self.latency_by_number.add_row(class, number, latency);
+        self.response.add(number, class, due, (submitted, completed));
         self.delay.add_row(class, due, delay);
         self.delay_by_number.add_row(class, number, delay);
     }
@@ -196,9 +245,10 @@ impl Diagrams {
             latency_by_due: CountGrid::new(axis),
             latency_by_completion: CountGrid::new(axis),
             latency_by_number: CountGrid::new(numbers),
+            response: ResponseGrids::new(end_ns),
             delay: CountGrid::new(axis),
             delay_by_number: CountGrid::new(numbers),
-            failed: FailedGrids::new(axis, numbers),
+            failed: FailedGrids::new(end_ns, axis, numbers),
             demanded: ClassSeries::new(axis),
             delivered: ClassSeries::new(axis),
             in_flight: occupancy(),
@@ -318,6 +368,7 @@ impl Diagrams {
         self.latency_by_due.add_row(class, due, latency);
         self.latency_by_completion.add_row(class, completed, latency);
         self.latency_by_number.add_row(class, number, latency);
+        self.response.add(number, class, due, times);
         self.delay.add_row(class, due, delay);
         self.delay_by_number.add_row(class, number, delay);
         if class.is_transfer() {
@@ -346,6 +397,8 @@ impl Diagrams {
         self.records = self.records.max(other.records);
         self.in_flight.merge(other.in_flight);
         self.waiting.merge(other.waiting);
+        self.response.merge(other.response);
+        self.failed.response.merge(other.failed.response);
     }
 
     fn grids_mut(&mut self) -> [&mut CountGrid; 8] {
@@ -379,6 +432,10 @@ impl Diagrams {
         self.delay_by_number.reach(last);
         self.failed.by_number().into_iter().for_each(|grid| grid.reach(last));
         self.failed.over_time().into_iter().for_each(|grid| grid.reach(end));
+        for response in [&mut self.response, &mut self.failed.response] {
+            response.by_number.reach(last);
+            response.over_time().into_iter().for_each(|grid| grid.reach(end));
+        }
         let over_time = [
             &mut self.latency,
             &mut self.latency_by_due,
@@ -418,12 +475,17 @@ mod tests {
         let f = Fixture::mixed();
         let s = f.summary();
         let d = Diagrams::compute(&f.records).unwrap();
-        for grid in [&d.latency, &d.delay] {
+        for grid in [&d.latency, &d.delay, &d.response.by_start, &d.response.by_due, &d.response.by_number] {
             assert_eq!(Class::ALL.map(|c| grid.total(c)).iter().sum::<u64>(), s.counts.all.completed);
             let pushed = grid.total(Class::ReadPushed) + grid.total(Class::WritePushed);
             assert_eq!(pushed, s.latency.read_pushed.unwrap().count + s.latency.write_pushed.unwrap().count);
         }
-        let failed = [&d.failed.latency, &d.failed.delay_by_number, &d.failed.latency_by_completion];
+        let failed = [
+            &d.failed.latency,
+            &d.failed.delay_by_number,
+            &d.failed.latency_by_completion,
+            &d.failed.response.by_completion,
+        ];
         for grid in failed {
             assert_eq!(Class::ALL.map(|c| grid.total(c)).iter().sum::<u64>(), s.counts.all.failed);
         }

@@ -82,7 +82,7 @@ pub use counts::{Counts, CountsByOp};
 pub use detail::{Choice, Kept};
 pub use device_reads::{DeviceReads, device_reads};
 pub use device_traffic::DeviceTraffic;
-pub use diagrams::{Detail, Diagrams, FailedGrids, HEALTH_COLUMNS, Rates};
+pub use diagrams::{Detail, Diagrams, FailedGrids, HEALTH_COLUMNS, Rates, ResponseGrids};
 pub use distribution::{Distribution, Percentile, TimeStats};
 pub use errors::ErrorCount;
 pub use findings::Findings;

@@ -125,7 +125,8 @@ fn blocks_contain_every_completed_request_per_class() {
         assert_eq!(sum.to_string(), attribute(line, "data-n"));
         *sums.entry(attribute(line, "data-k").to_string()).or_insert(0) += sum;
     }
-    for grid in ["latency.start", "delay.due"] {
+    let response = ["start", "due", "completion", "number"].map(|base| format!("response.{base}"));
+    for grid in ["latency.start", "delay.due"].into_iter().chain(response.iter().map(String::as_str)) {
         let class = |class: &str| sums.get(&format!("grid/{grid}/{class}")).copied().unwrap_or(0);
         assert_eq!(class("read") + class("read-pushed"), summary.counts.read.completed);
         assert_eq!(class("write-pushed"), summary.latency.write_pushed.unwrap().count);

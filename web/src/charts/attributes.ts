@@ -4,6 +4,7 @@ import { opOf, OPS } from "../format/classes";
 import { classOf, durationOfCode, type Points } from "../format/points";
 import { BATCH_NS, DIRECTIONS, type Neighbours, NO_FACT } from "../model/neighbours";
 import { count, plainBytes, plainDuration } from "../render/units";
+import { ordinateOf } from "./ordinate";
 import type { Scene } from "./scene";
 
 /** An attribute of requests. Its values are numbered from 0. */
@@ -35,6 +36,8 @@ export function attributesOf(scene: Scene, blocks: readonly Points[], facts: Fac
     numbered("pass", "pass", blocks, (p) => p.pass, partNames(scene, "pass"), (name) => `belong to ${name}`),
     deferred(),
     ...(run.has_timetable ? [delay()] : []),
+    // A response consists of delay and latency.
+    ...(ordinateOf(scene) === "response" ? [latency()] : []),
     ...(facts ? ofOrder(facts, placed, isWhole) : []),
   ].filter(({ values }) => values.length > 1);
 }
@@ -170,8 +173,32 @@ function side(edges: readonly number[], from: number, to: number, least: (x: num
   return to >= edges.length ? least(edges[from]!) : below(edges[to]!);
 }
 
+/** Values of durations by their codes. */
+function durationBins(): Uint8Array {
+  return Uint8Array.from({ length: 1 << 16 }, (_, code) => Math.max(0, binOf(DURATION_EDGES, durationOfCode(code))));
+}
+
+function latency(): Attribute {
+  const bins = durationBins();
+  return {
+    id: "latency",
+    title: "latency",
+    isOrdered: true,
+    values: ranges(DURATION_EDGES, plainDuration),
+    valueOf: (p, i) => bins[p.latency[i]!]!,
+    predicate: (from, to) =>
+      side(
+        DURATION_EDGES,
+        from,
+        to,
+        (ns) => `have a latency of ${plainDuration(ns)} or more`,
+        (ns) => `have a latency below ${plainDuration(ns)}`,
+      ),
+  };
+}
+
 function delay(): Attribute {
-  const bins = Uint8Array.from({ length: 1 << 16 }, (_, code) => Math.max(0, binOf(DURATION_EDGES, durationOfCode(code))));
+  const bins = durationBins();
   return {
     id: "delay",
     title: "delay before the submission",

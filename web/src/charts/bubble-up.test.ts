@@ -29,6 +29,7 @@ async function sceneOf(blocks: readonly Points[], detail: Partial<PageDetail> = 
     number: [0, n],
     y: [1e4, 1e10],
     base: "start",
+    ordinate: "latency",
     on: { read: true, write: true, pushed: true, flush: true },
     yLinear: false,
     transfer: "log",

@@ -2,10 +2,10 @@
 
 import { FAILED, EXCEPTIONAL, type Points } from "../format/points";
 import { neighboursOf } from "../model/neighbours";
-import { latencyNs } from "../model/point-store";
 import { type Brush, type Range, xRange } from "../model/view";
 import { count, plainPercent } from "../render/units";
 import { type Attribute, attributesOf } from "./attributes";
+import { timeOf } from "./ordinate";
 import type { Scene } from "./scene";
 import { eachPoint, isWithin, MOST_COUNTED } from "./sonar";
 
@@ -115,12 +115,13 @@ function countAll(
     counts: known.map(({ values }) => ({ values: new Float64Array(values.length), squares: 0 })),
   });
   const [inside, outside] = [side(), side()];
+  const time = timeOf(scene);
   eachPoint(blocks, scene, range, (points, i, x) => {
     const flags = points.classes[i]!;
     // As in all figures of latency.
     if (flags & FAILED) return;
     const isX = x >= from && x < to;
-    const ns = y ? latencyNs(points, i) : 0;
+    const ns = y ? time(points, i) : 0;
     const of = isX && (!y || isWithin(ns, y)) ? inside : outside;
     of.n++;
     const w = weight(flags);

@@ -2,13 +2,13 @@
 
 import type { PageBand } from "../format/page";
 import { type Operation, OPS } from "../format/classes";
-import { latencyNs } from "../model/point-store";
 import { xRange } from "../model/view";
 import type { SlotBins } from "../render/density";
 import type { Box, Painter, Point } from "../render/painter";
 import { faded } from "../render/palette";
 import { count, duration } from "../render/units";
 import type { Hover } from "./chart";
+import { ordinateOf, timeOf } from "./ordinate";
 import type { Scene } from "./scene";
 import { drawDurations, gridOf, SONAR_ABOVE, slotsIn, stepWords, yScale, type YScale } from "./sonar";
 import { BELOW, BESIDE, LEFT } from "./scene";
@@ -27,13 +27,15 @@ export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
     h: Math.max(10, p.height - SONAR_ABOVE - BELOW),
   };
   const known = gridOf(scene);
-  const found = known && visibleCounts(scene, known.id, known.base, scene.view.brush ?? xRange(scene.view), latencyNs);
+  const found = known && visibleCounts(scene, known.id, known.base, scene.view.brush ?? xRange(scene.view), timeOf(scene));
   if (!found) return () => undefined;
   const { reads, writes, flushes, step } = found;
   const scale = yScale(scene, box);
   if (left === LEFT) drawDurations(p, box, scene, scale);
   const slots = slotsIn({ ...scene, ratio: 1 }, box, scale);
-  const bars: Box = { ...box, w: Math.max(20, box.w - (scene.run.bands.length > 0 ? LABELS : 0)) };
+  // Bands are those of the latency.
+  const hasBands = scene.run.bands.length > 0 && ordinateOf(scene) === "latency";
+  const bars: Box = { ...box, w: Math.max(20, box.w - (hasBands ? LABELS : 0)) };
   const binned = [reads, writes, flushes].map((counts) => binsOf(counts, slots));
   const most = Math.max(1, ...binned.map((b) => b.reduce((a, n) => Math.max(a, n), 0)));
   p.line(
@@ -46,7 +48,7 @@ export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
   binned.forEach((bins, op) =>
     drawBars(p, bars, bins, slots, most, scene.palette[OPS[op]!]),
   );
-  brackets(p, { ...box, x: bars.x + bars.w + 2, w: box.w - bars.w - 2 }, scene, scale);
+  if (hasBands) brackets(p, { ...box, x: bars.x + bars.w + 2, w: box.w - bars.w - 2 }, scene, scale);
   const seen = scene.view.brush ? "brushed" : "in sight";
   const what = step === undefined ? seen : `${seen} ± ${stepWords(scene, step)}`;
   p.text(box.x + 2, box.y + box.h + 6, `${what}, log`, { size: 11, color: scene.palette.faint, baseline: "top" });

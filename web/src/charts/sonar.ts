@@ -2,9 +2,9 @@
 
 import type { PageBase, PageGrid } from "../format/page";
 import { CLASSES, opOf, OPS } from "../format/classes";
-import { classOf, FAILED, type Points } from "../format/points";
+import { classOf, codeOfDuration, FAILED, type Points } from "../format/points";
 import type { ClassPyramids } from "../model/run-data";
-import { latencyNs, slack, slackOf, span, submittedNs, xOf } from "../model/point-store";
+import { slack, slackOf, span, submittedNs, xOf } from "../model/point-store";
 import type { Rows } from "../model/rows";
 import { type Brush, type Range, xBounds, xRange } from "../model/view";
 import { type ColumnBins, type SlotBins, slotBins } from "../render/density";
@@ -19,6 +19,7 @@ import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
 import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, type SlotCounts, totalOf } from "./histogram";
 import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
+import { gridIdOf, MEANINGS, ORDINATE_WORDS, ordinateOf, timeOf } from "./ordinate";
 import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
 /** Points that are counted on the fly, at most: 40 ms on a small machine. */
@@ -32,7 +33,8 @@ export const BASE_WORDS = {
 } as const;
 
 export function gridOf(scene: Scene): PageGrid | undefined {
-  return scene.run.grids.find((g) => g.id === `latency.${scene.view.base}`);
+  const id = gridIdOf(scene);
+  return scene.run.grids.find((g) => g.id === id);
 }
 
 /** From durations to pixels, with places for what lies below and above all rows. */
@@ -99,17 +101,17 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const range = xRange(scene.view);
   const isTime = scene.view.base !== "number";
   drawDurations(p, box, scene, scale);
-  axisTitle(p, box, scene.palette, `latency${scene.view.yLinear ? "" : ", log"}`);
+  const ordinate = ordinateOf(scene);
+  axisTitle(p, box, scene.palette, `${ordinate}${scene.view.yLinear ? "" : ", log"}`);
   let drawn: Drawn = { hover: () => undefined };
   p.clip(box, () => {
     if (isTime) stalls(p, box, scene, false);
     drawn = drawRequests(p, box, scene, scale, range);
     // Dots have marks of their own for failed requests.
     if (drawn.mode !== "dots" && gridOf(scene)) {
-      const grid = `latency.${scene.view.base}`;
-      drawn = { ...drawn, failed: markFailed(p, box, scene, grid, range, scale.position) };
+      drawn = { ...drawn, failed: markFailed(p, box, scene, gridIdOf(scene), range, scale.position) };
     }
-    if (scene.view.base === "start") heldCurves(p, box, scene, scale.yOf);
+    if (scene.view.base === (ordinate === "latency" ? "start" : "due")) heldCurves(p, box, scene, scale.yOf);
   });
   if (isTime) {
     p.clip({ x: box.x, y: 0, w: box.w, h: box.y + box.h }, () => {
@@ -118,7 +120,8 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
       collapseLine(p, box, scene, true);
     });
   }
-  limitLine(p, box, scene, "latency", scale.yOf);
+  // The limit is one of latency.
+  if (ordinate === "latency") limitLine(p, box, scene, "latency", scale.yOf);
   timeAxis(p, box, scene.palette, range[0], range[1], isTime ? "time" : "number");
   timeTitle(p, box, scene.palette, isTime ? `time of ${BASE_WORDS[scene.view.base]} since the start of the run` : "number of the request");
   return { ...drawn, hover: hover(scene, box, scale) };
@@ -200,12 +203,13 @@ function countPoints(
     ofPixel: Int32Array.from({ length: width }, (_, x) => x),
   };
   const perPixel = (range[1] - range[0]) / width;
-  const shades = shadesOf(scene, `latency.${scene.view.base}`);
+  const shades = shadesOf(scene, gridIdOf(scene));
+  const time = timeOf(scene);
   cells.reset(width, slots.count);
   eachPoint(blocks, scene, range, (points, i, x) => {
     // As in the stored columns: what failed has marks of its own.
     if (points.classes[i]! & FAILED) return;
-    const row = slots.ofSlot[scene.rows.slotOf(latencyNs(points, i))]!;
+    const row = slots.ofSlot[scene.rows.slotOf(time(points, i))]!;
     const column = Math.floor((x - range[0]) / perPixel);
     if (row >= 0 && column >= 0 && column < width) cells.add(classOf(points.classes[i]!), column, row);
   });
@@ -215,7 +219,8 @@ function countPoints(
 }
 
 function drawDots(p: Painter, box: Box, scene: Scene, scale: YScale, blocks: readonly Points[], range: Range): Drawn {
-  const place = (points: Points, i: number) => scale.yOf(latencyNs(points, i));
+  const time = timeOf(scene);
+  const place = (points: Points, i: number) => scale.yOf(time(points, i));
   const { requests, lit } = stampAll(p, box, scene, blocks, scene.view.base, range, place);
   return { hover: () => undefined, requests, lit, mode: "dots", level: 0 };
 }
@@ -263,7 +268,8 @@ function drawExceptional(
   const { one_of, side_car } = points.detail;
   if (points.isComplete && !points.isEmpty) return scene.view.dots ? "reading single requests …" : undefined;
   const blocks = points.get(scene.view.base, range);
-  const place = (of: Points, i: number) => scale.yOf(latencyNs(of, i));
+  const time = timeOf(scene);
+  const place = (of: Points, i: number) => scale.yOf(time(of, i));
   const found = blocks ? stampAll(p, box, scene, blocks, scene.view.base, range, place).requests : 0;
   const dots = found > 0 ? `; dots: exceptional requests and one of ${count(one_of)} others` : "";
   const file = side_car === null ? "a .trace file (report --side-car)" : "the .trace file";
@@ -421,7 +427,7 @@ export function sonarFigures(scene: Scene, { x: range, y }: Brush, mostCounted =
   const blocks = isAtHand ? points.get(base, range) : undefined;
   // A damaged block would be missing without a word.
   if (!blocks || blocks.reduce((n, b) => n + b.n, 0) < points.near(base, range)) return figuresOfGrid(scene, range, y);
-  const key = JSON.stringify([base, range, y, scene.view.on, blocks.length]);
+  const key = JSON.stringify([base, ordinateOf(scene), range, y, scene.view.on, blocks.length]);
   const known = lastFigures.get(points);
   if (known?.key === key) return known.found;
   const found = figuresOfPoints(scene, range, y, blocks);
@@ -437,17 +443,19 @@ function figuresOfPoints(scene: Scene, range: Range, y: Range | undefined, block
   const classes = CLASSES.map(() => 0);
   const counts = OPS.map(() => new Float64Array(CODES)) as [Float64Array, Float64Array, Float64Array];
   const most = slack(blocks, base);
+  const time = timeOf(scene);
+  const isLatency = ordinateOf(scene) === "latency";
   let unsure = 0;
   eachPoint(blocks, scene, [from - most, to + most], (points, i, x) => {
     // As in the stored columns, only what succeeded.
     if (points.classes[i]! & FAILED) return;
-    if (y && !isWithin(latencyNs(points, i), y)) return;
+    if (y && !isWithin(time(points, i), y)) return;
     const near = slackOf(points, i, base);
     if (near > 0 && (Math.abs(x - from) < near || Math.abs(x - end) < near)) unsure++;
     if (x < from || x >= end) return;
     const cls = classOf(points.classes[i]!);
     classes[cls]!++;
-    counts[opOf(cls)][points.latency[i]!]!++;
+    counts[opOf(cls)][isLatency ? points.latency[i]! : codeOfDuration(time(points, i))]!++;
   });
   const [reads, writes, flushes] = counts;
   const of = (counts: Float64Array) => figuresOfCodes(counts, longestOf(scene));
@@ -498,11 +506,13 @@ function cutTo(counts: SlotCounts, rows: Rows, [from, to]: Range): Range {
   return [rows.begin(first), end >= rows.slots ? Infinity : rows.begin(end)];
 }
 
-/** The longest latency of the run, by the summary. It leaves out what belongs to a ramp, and then does not bind. */
-function longestOf({ run }: Scene): number {
-  const counted = (figureOf(run, "latency.all.count") ?? 0) + (figureOf(run, "latency.flush.count") ?? 0);
+/** The longest time of the run, by the summary. It leaves out what belongs to a ramp, and then does not bind. */
+function longestOf(scene: Scene): number {
+  const { run } = scene;
+  const figure = (name: string) => figureOf(run, `${ordinateOf(scene)}.${name}`);
+  const counted = (figure("all.count") ?? 0) + (figure("flush.count") ?? 0);
   if (counted !== run.completed) return Infinity;
-  return figureOf(run, "latency.all.max_ns") ?? Infinity;
+  return figure("all.max_ns") ?? Infinity;
 }
 
 /** A brush to the digits in which it is told, so that what is said is what was counted. */
@@ -533,7 +543,9 @@ function describe(scene: Scene): string {
   const over = scene.view.base === "number" ? "number" : "time";
   const failed = failedOf(scene);
   const failedWords = failed > 0 ? ` ${counted(failed, "failed request")} marked by crosses.` : "";
-  return `Latency of ${count(scene.run.completed)} requests over ${over}.${bandWords("read")}${bandWords("write")}${stallWords}${endWords}${failedWords}`;
+  const ordinate = ordinateOf(scene);
+  const bands = ordinate === "latency" ? bandWords("read") + bandWords("write") : "";
+  return `${ORDINATE_WORDS[ordinate]} (${MEANINGS[ordinate]}) of ${count(scene.run.completed)} requests over ${over}.${bands}${stallWords}${endWords}${failedWords}`;
 }
 
 /** A row of the summary's figures, for the whole run. */
@@ -549,16 +561,18 @@ export function isOfSummary(scene: Scene, path: string): boolean {
 }
 
 function table(scene: Scene): Cell[][] {
-  if (isOfSummary(scene, "latency.all.count")) return [
-    ["The whole run", "Requests", "p50", "p99", "max"],
-    wholeCells(scene, "Reads", "latency.read"),
-    wholeCells(scene, "Writes", "latency.write"),
-    wholeCells(scene, "All", "latency.all"),
-    ...(figureOf(scene.run, "latency.flush.count") === undefined ? [] : [wholeCells(scene, "Flushes", "latency.flush")]),
+  const of = ordinateOf(scene);
+  const title = ORDINATE_WORDS[of];
+  if (isOfSummary(scene, `${of}.all.count`)) return [
+    [`${title}, the whole run`, "Requests", "p50", "p99", "max"],
+    wholeCells(scene, "Reads", `${of}.read`),
+    wholeCells(scene, "Writes", `${of}.write`),
+    wholeCells(scene, "All", `${of}.all`),
+    ...(figureOf(scene.run, `${of}.flush.count`) === undefined ? [] : [wholeCells(scene, "Flushes", `${of}.flush`)]),
   ];
   const found = sonarFigures(scene, told(scene, { x: xRange(scene.view) }).brush);
   if (!found) return [["Not decoded yet"]];
-  const head = `In sight${found.step ? ` (in steps of ${stepWords(scene, found.step)})` : ""}`;
+  const head = `${title}, in sight${found.step ? ` (in steps of ${stepWords(scene, found.step)})` : ""}`;
   return [
     [head, "Requests", "p50", "p99", "max"],
     figureCells("Reads", found, found.read),

@@ -306,8 +306,9 @@ export type PageBase = "start" | "due" | "completion" | "number";
  */
 export type PageGrid = { 
 /**
- * Name: `latency.start`, `latency.due`, `latency.completion`, `latency.number`, `delay.due`, `issue_error`,
- * `reap_lag`; with `failed.` before it, of the failed requests, which are in no other grid: `failed.latency.start`.
+ * Name: `latency.start`, `latency.due`, `latency.completion`, `latency.number`, the same of `response.` (absent where
+ * each response lies in the row of its latency), `delay.due`, `issue_error`, `reap_lag`; with `failed.` before it, of
+ * the failed requests, which are in no other grid: `failed.latency.start`.
  */
 id: string, 
 /**

@@ -1,9 +1,10 @@
 /** The view in the page's address, so that a link leads to a finding: `#t=64.1-66&y=1e-4-10&base=due&on=rw`. */
 
 import type { PageBase } from "../format/page";
-import type { Bounds, Classes, Range, Shown, Transfer, View } from "./view";
+import type { Bounds, Classes, Ordinate, Range, Shown, Transfer, View } from "./view";
 
 const BASES: readonly PageBase[] = ["start", "due", "completion", "number"];
+const ORDINATES: readonly Ordinate[] = ["response", "latency"];
 const SHOWN: readonly Shown[] = ["both", "A", "B", "difference"];
 const TRANSFERS: readonly Transfer[] = ["log", "equal", "linear"];
 const NUMBER = String.raw`(\d*\.?\d+(?:e[+-]?\d+)?)`;
@@ -23,6 +24,7 @@ export function toHash(view: View, home: View): string {
     parts.push(`y=${seconds(view.y)}`);
   }
   if (view.base !== home.base) put("base", view.base);
+  if (view.ordinate !== home.ordinate) put("of", view.ordinate);
   const on = letters(view);
   if (on !== letters(home)) put("on", on);
   if (view.yLinear) put("scale", "linear");
@@ -56,6 +58,7 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
     number: range(told.get("i"), 1, bounds.number) ?? home.number,
     y: range(told.get("y"), SECOND, bounds.y) ?? home.y,
     base,
+    ordinate: one("of", ORDINATES, home.ordinate),
     on: on === undefined ? home.on : classesOf(on),
     yLinear: told.get("scale") === "linear",
     transfer: one("ink", TRANSFERS, home.transfer),

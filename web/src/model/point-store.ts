@@ -163,6 +163,11 @@ export function latencyNs(p: Points, i: number): number {
   return DURATIONS[p.latency[i]!]!;
 }
 
+/** Due to completion. */
+export function responseNs(p: Points, i: number): number {
+  return DURATIONS[p.delay[i]!]! + DURATIONS[p.latency[i]!]!;
+}
+
 export function delayNs(p: Points, i: number): number {
   return DURATIONS[p.delay[i]!]!;
 }

@@ -11,8 +11,8 @@ import { countAt, type Pyramid, TILE } from "./pyramid";
 /** One pyramid for each class; absent where the class has no requests. */
 export type ClassPyramids = readonly (Pyramid | undefined)[];
 
-/** Grids that stay decoded beside those that are always shown. */
-const KEPT = 3;
+/** Grids that stay decoded beside the one over submission of each ordinate. */
+const KEPT = 4;
 
 export class RunData {
   readonly points: PointStore;
@@ -108,7 +108,7 @@ export class RunData {
   /** Other time bases are large: only those that were looked at last stay. */
   private forget(coming: string): void {
     const others = [...this.grids.keys()].filter(
-      (id) => id.startsWith("latency.") && id !== "latency.start" && id !== coming,
+      (id) => /^(latency|response)\./.test(id) && !id.endsWith(".start") && id !== coming,
     );
     if (others.length >= KEPT) this.grids.delete(others[0]!);
   }

@@ -8,6 +8,7 @@ const HOME: View = {
   number: BOUNDS.number,
   y: [1e4, 1e10],
   base: "start",
+  ordinate: "latency",
   on: { read: true, write: true, pushed: true, flush: true },
   yLinear: false,
   transfer: "log",
@@ -52,6 +53,7 @@ describe("hash", () => {
       { ...HOME, base: "number", number: [17, 4000], yLinear: true, transfer: "equal", dots: false },
       { ...HOME, picked: 8123456, theme: "dark", shown: "difference", rate: "bytes", brush: [1e9, 2.5e9] },
       { ...HOME, brush: [1e9, 2.5e9], brushY: [1e6, 2e9] },
+      { ...HOME, ordinate: "response", base: "due" },
       { ...HOME, picked: 24384, pickedIn: 1 },
     ];
     for (const view of views)

@@ -5,6 +5,7 @@ import type { PageBase } from "../format/page";
 export type Range = readonly [from: number, to: number];
 export type Transfer = "log" | "equal" | "linear";
 export type Shown = "both" | "A" | "B" | "difference";
+export type Ordinate = "response" | "latency";
 export type Theme = "light" | "dark";
 
 export interface Classes {
@@ -22,6 +23,8 @@ export interface View {
   /** Durations in nanoseconds. */
   readonly y: Range;
   readonly base: PageBase;
+  /** What the durations of the sonar are. */
+  readonly ordinate: Ordinate;
   readonly on: Classes;
   readonly yLinear: boolean;
   readonly transfer: Transfer;

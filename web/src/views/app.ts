@@ -135,7 +135,7 @@ export class App {
     const { report, viewState } = this;
     const { meta, bases } = report;
     const deeper = meta.runs.some((run) => run.detail.embedded < run.detail.requests);
-    const has = { flushes: report.hasFlushes, deeper };
+    const has = { flushes: report.hasFlushes, deeper, response: report.hasResponse };
     return new Bar(meta.title, viewState.view, bases, meta.runs.length, has, {
       change: (change) => viewState.change(change),
       toggleTheme: () => this.toggleTheme(),

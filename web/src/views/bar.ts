@@ -33,7 +33,7 @@ const RUNS: readonly (readonly [Shown, string])[] = [
 const NAMES: Readonly<Record<keyof Classes, string>> = {
   read: "reads",
   write: "writes",
-  pushed: "pushed back",
+  pushed: "deferred",
   flush: "flushes",
 };
 
@@ -44,6 +44,7 @@ export class Bar {
   private readonly base: HTMLSelectElement;
   private readonly transfer: HTMLSelectElement;
   private readonly scale: HTMLButtonElement;
+  private readonly ordinate: HTMLButtonElement;
   private readonly shown: HTMLSelectElement | undefined;
   private view: View;
 
@@ -52,7 +53,7 @@ export class Bar {
     view: View,
     bases: readonly PageBase[],
     runs: number,
-    private readonly has: { readonly flushes: boolean; readonly deeper: boolean },
+    private readonly has: { readonly flushes: boolean; readonly deeper: boolean; readonly response: boolean },
     private readonly actions: BarActions,
   ) {
     this.view = view;
@@ -69,6 +70,10 @@ export class Bar {
     this.scale = button("log", "axis of durations: logarithmic or linear (l)", { "data-role": "scale" }, () =>
       actions.change({ yLinear: !this.view.yLinear }),
     );
+    const ordinateWords = "ordinate: response (due to completion) or latency (submission to completion) (y)";
+    this.ordinate = button("response", ordinateWords, { "data-role": "ordinate" }, () =>
+      actions.change({ ordinate: this.view.ordinate === "response" ? "latency" : "response" }),
+    );
     this.goTo = this.goToField();
     this.root = el(
       "div",
@@ -78,7 +83,8 @@ export class Bar {
     // Nothing is pushed back before it runs; a load has no time bases.
     const known = this.classes.filter(([name]) => (name !== "pushed" || bases.length > 0) && (name !== "flush" || has.flushes));
     this.root.append(this.group(...known.map(([, b]) => b)));
-    if (bases.length > 0) this.root.append(this.group(this.base, this.scale, this.transfer));
+    const ordinate = has.response ? [this.ordinate] : [];
+    if (bases.length > 0) this.root.append(this.group(...ordinate, this.base, this.scale, this.transfer));
     if (this.shown) this.root.append(this.group(this.shown));
     this.root.append(this.history(), this.goTo, this.others());
   }
@@ -168,6 +174,7 @@ export class Bar {
     this.base.value = view.base;
     this.transfer.value = view.transfer;
     if (this.shown) this.shown.value = view.shown;
+    this.ordinate.textContent = view.ordinate;
     this.scale.textContent = view.yLinear ? "linear" : "log";
   }
 }

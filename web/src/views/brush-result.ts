@@ -1,5 +1,6 @@
 /** What was brushed: a sentence that is spoken, a table, and how it differs from the rest. */
 
+import { ORDINATE_WORDS, ordinateOf } from "../charts/ordinate";
 import { figureCells, roughly, type SonarFigures, sonarFigures, stepWords, told, whereWords, words } from "../charts/sonar";
 import type { Scene } from "../charts/scene";
 import type { Brush } from "../model/view";
@@ -7,7 +8,7 @@ import { count, duration } from "../render/units";
 import { bubbleUpElement } from "./bubble-up";
 import { button, el, setText } from "./dom";
 
-const HEAD = ["Brushed", "Requests", "p50", "p99", "Longest"];
+const FIGURES = ["Requests", "p50", "p99", "Longest"];
 
 export class BrushResult {
   readonly root = el("div", { class: "v-brush", role: "region", "aria-label": "Selection", hidden: "" });
@@ -34,9 +35,10 @@ export class BrushResult {
     if (!brush || isFinal) this.root.hidden = brush === undefined;
     if (!brush || this.root.hidden) return;
     const rows = scenes.flatMap((scene) => rowsOf(scene, brush, scenes.length > 1, isFinal));
-    this.table.replaceChildren(row("th", HEAD), ...rows.map((cells) => row("td", cells)));
     const first = scenes[0];
     if (!first) return;
+    const head = [ORDINATE_WORDS[ordinateOf(first)], ...FIGURES];
+    this.table.replaceChildren(row("th", head), ...rows.map((cells) => row("td", cells)));
     setText(this.exactness, exactness(first, brush, isFinal));
     if (!isFinal) return;
     setText(this.live, sentence(first, brush));
@@ -67,7 +69,7 @@ function rowsOf(scene: Scene, brush: Brush, isOneOfTwo: boolean, isFinal: boolea
     figureCells(name("all"), found, found.all),
   ];
   if (found.flush.requests > 0) rows.push(figureCells(name("flushes"), found, found.flush));
-  if (pushed > 0) rows.push([name("of them pushed back"), count(pushed), "–", "–", "–"]);
+  if (pushed > 0) rows.push([name("of them deferred"), count(pushed), "–", "–", "–"]);
   return rows;
 }
 
@@ -93,13 +95,13 @@ function sentence(scene: Scene, brush: Brush): string {
   const at = (x: number) => whereWords(scene, x, step);
   const steps = found.step ? ` (in steps of ${stepWords(scene, found.step)})` : "";
   const about = found.isExact ? "" : "about ";
-  return `${at(found.range[0])} to ${at(found.range[1])}${steps}${durationWords(found)}: ${about}${count(read.requests)} reads, ${count(write.requests)} writes${flush.requests > 0 ? `, ${count(flush.requests)} flushes` : ""}.${times}`;
+  return `${at(found.range[0])} to ${at(found.range[1])}${steps}${durationWords(found, ordinateOf(scene))}: ${about}${count(read.requests)} reads, ${count(write.requests)} writes${flush.requests > 0 ? `, ${count(flush.requests)} flushes` : ""}.${times}`;
 }
 
 /** The brushed durations, where they are not all. */
-function durationWords({ y, step }: SonarFigures): string {
+function durationWords({ y, step }: SonarFigures, ordinate: string): string {
   if (!y) return "";
   const about = step ? "≈ " : "";
   const [from, to] = y;
-  return to === Infinity ? `, ${about}${words(from)} or longer` : `, ${about}${words(from)} to ${duration(to)} long`;
+  return to === Infinity ? `, ${ordinate} ${about}${words(from)} or longer` : `, ${ordinate} ${about}${words(from)} to ${duration(to)}`;
 }

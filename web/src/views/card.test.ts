@@ -15,7 +15,7 @@ describe("card", () => {
   it("tells everything", () => {
     expect(cardText(request, run).replaceAll("\u2009", " ")).toBe(
       "#8 123 456 · write 64 KiB @ 12.345 GiB (byte 13 255 376 896) · target 1 (data/ibdata2) · worker 3 · pass 1 · " +
-        "intended 65.025659 s · started +1.20 ms · latency 3.29 s · completed 68.316859 s · pushed back · in flight then 128 · " +
+        "intended 65.025659 s · started +1.20 ms · latency 3.29 s · completed 68.316859 s · deferred · in flight then 128 · " +
         'band "C 3 ms, 10 %" · rank 17 slowest · in the other run 410 ms (× 0.125)',
     );
   });

@@ -59,7 +59,7 @@ function times(request: RequestFacts, run: PageRun): string[] {
 function marks(request: RequestFacts): string[] {
   const { pushed, inFlightThen, band, rank, other } = request;
   return [
-    ...(pushed ? ["pushed back"] : []),
+    ...(pushed ? ["deferred"] : []),
     ...(inFlightThen === undefined ? [] : [`in flight then ${count(inFlightThen)}`]),
     ...(band === undefined ? [] : [`band "${band}"`]),
     ...(rank === undefined ? [] : [`rank ${count(rank)} slowest`]),

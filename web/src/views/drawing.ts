@@ -182,10 +182,10 @@ export class Drawing {
 
   /** What a panel's picture depends on. */
   private keyOf({ panel, index }: VisiblePanel): string {
-    const { on, base, transfer, shown, rate, time, number, y, yLinear, dots, brush } = this.viewState.view;
+    const { on, base, ordinate, transfer, shown, rate, time, number, y, yLinear, dots, brush } = this.viewState.view;
     const always = [index, this.dataVersion, this.scenes.palette.dark, on, transfer];
-    if (panel.isOverview) return JSON.stringify([always, base]);
-    if (panel.isSonar) return JSON.stringify([always, base, shown, time, number, y, yLinear, dots, brush]);
+    if (panel.isOverview) return JSON.stringify([always, base, ordinate]);
+    if (panel.isSonar) return JSON.stringify([always, base, ordinate, shown, time, number, y, yLinear, dots, brush]);
     return JSON.stringify([always, base === "number", rate, time, brush, shown, dots]);
   }
 

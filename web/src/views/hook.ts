@@ -1,7 +1,7 @@
 /** What tests look at: `window.__report`. */
 
 import type { PageBase } from "../format/page";
-import type { Range, Shown, Theme, Transfer, View } from "../model/view";
+import type { Ordinate, Range, Shown, Theme, Transfer, View } from "../model/view";
 import { xRange } from "../model/view";
 import { classesOf } from "../model/hash";
 import type { App } from "./app";
@@ -28,6 +28,7 @@ export interface ViewChange {
   readonly t?: Range;
   readonly y?: Range;
   readonly base?: PageBase;
+  readonly ordinate?: Ordinate;
   /** Letters r, w and p. */
   readonly on?: string;
   readonly transfer?: Transfer;

@@ -21,7 +21,7 @@ export class Legend {
     const grid = gridOf(scene);
     if (!grid) return;
     const hasFlushes = grid.totals[FLUSH_CLASS] > 0;
-    this.sheet.resize(hasFlushes ? 400 : 330, 18, scene.ratio);
+    this.sheet.resize(hasFlushes ? 410 : 340, 18, scene.ratio);
     const p = this.sheet.begin(scene.palette.background);
     const style = { size: 11, color: scene.palette.faint, baseline: "middle" } as const;
     if (scene.other) {
@@ -46,7 +46,7 @@ export class Legend {
     for (const [text, color] of [
       ["reads", scene.palette.read],
       ["writes", scene.palette.write],
-      ["pushed", scene.palette.readPushed],
+      ["deferred", scene.palette.readPushed],
       ...(hasFlushes ? [["flushes", scene.palette.flush] as const] : []),
     ] as const) {
       p.fill({ x, y: 5, w: 8, h: 8 }, color);
@@ -55,7 +55,7 @@ export class Legend {
     }
     this.root.setAttribute(
       "aria-label",
-      `Strength: 1 to ${count(most)} requests in a cell. Blue: reads, red: writes, violet: both, dark: pushed back, teal: flushes.`,
+      `Strength: 1 to ${count(most)} requests in a cell. Blue: reads, red: writes, violet: both, dark: deferred, teal: flushes.`,
     );
   }
 }

@@ -1,8 +1,9 @@
 /** What is marked over the panels: the place of the pointer, a box, a picked request. */
 
+import { timeOf } from "../charts/ordinate";
 import type { Scene } from "../charts/scene";
 import { yScale } from "../charts/sonar";
-import { latencyNs, type PointRef, xOf } from "../model/point-store";
+import { type PointRef, xOf } from "../model/point-store";
 import type { Range } from "../model/view";
 import type { Box, Point } from "../render/painter";
 import { pixelOf, sharesAxis } from "./panel-axis";
@@ -47,7 +48,7 @@ export function overOf({ panel, index }: VisiblePanel, scene: Scene, { pointer, 
 function placeOf(panel: TimePanel, { points, i }: PointRef, scene: Scene): Point | undefined {
   const { box } = panel;
   const x = pixelOf(panel, scene)(xOf(points, i, scene.view.base));
-  const y = yScale(scene, box).yOf(latencyNs(points, i));
+  const y = yScale(scene, box).yOf(timeOf(scene)(points, i));
   const isInside = x >= box.x && x <= box.x + box.w && y >= box.y && y <= box.y + box.h;
   return isInside ? [x, y] : undefined;
 }

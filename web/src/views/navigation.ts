@@ -1,8 +1,9 @@
 /** Ways to a place that has a name: a time, a request, a place on the disk, a finding, a panel. */
 
+import { timeOf } from "../charts/ordinate";
 import { SEEK } from "../charts/seek";
 import { placesLike } from "../model/places";
-import { latencyNs, xOf } from "../model/point-store";
+import { xOf } from "../model/point-store";
 import { type Range, type View, withX, withY, xBounds, xRange } from "../model/view";
 import { count, moment, plainBytes } from "../render/units";
 import { Findings } from "./findings";
@@ -54,7 +55,7 @@ export class Navigation {
     const found = await this.pickedRequest.find(number, index);
     if (!found) return;
     const { view, bounds } = this.viewState;
-    const ns = latencyNs(found.points, found.i);
+    const ns = timeOf({ run: this.report.runs[index]!.run, view, other: undefined })(found.points, found.i);
     const [low, high] = view.y;
     const isInside = ns >= low && ns <= high;
     this.centre(

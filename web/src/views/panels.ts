@@ -4,6 +4,7 @@ import { BAND_SHARES } from "../charts/band-shares";
 import { DELAY } from "../charts/delay";
 import { IN_FLIGHT } from "../charts/in-flight";
 import { drawMarginal } from "../charts/marginal";
+import { ORDINATE_WORDS, ordinateOf } from "../charts/ordinate";
 import { OVERVIEW } from "../charts/overview";
 import { figureOf } from "../charts/figures";
 import { machineStrips } from "../charts/machine";
@@ -98,19 +99,24 @@ export class Panels {
   titleOf({ panel: { chart, isSonar }, index }: VisiblePanel): string {
     const { isLoad, runs } = this.report;
     const { shown } = this.viewState.view;
+    const title = isSonar ? this.sonarTitle(index) : chart.title;
     if (isLoad && chart === THROUGHPUT) return "Throughput, requested";
-    if (runs.length < 2) return this.plainTitle(chart, index);
-    if (isSonar && shown === "difference") return `${chart.title}: B against A`;
+    if (runs.length < 2) return title;
+    if (isSonar && shown === "difference") return `${title}: B against A`;
     const showsB = /^(throughput|delay|in-flight|machine-.*)$/.test(chart.id) && chart.has(runs[1]!.run);
     const isWithB = index === 0 && shown !== "A" && showsB;
-    return `${index === 0 ? "A" : "B"} · ${chart.title}${isWithB ? " (B: dashed)" : ""}`;
+    return `${index === 0 ? "A" : "B"} · ${title}${isWithB ? " (B: dashed)" : ""}`;
   }
 
   /** “Every request” is said only where none failed, was dropped or cancelled. */
-  private plainTitle(chart: TimeChart, index: number): string {
-    const run = this.report.runs[index]?.run;
+  private sonarTitle(index: number): string {
+    const { runs } = this.report;
+    const run = runs[index]!.run;
+    const { view } = this.viewState;
+    const other = view.shown === "difference" ? runs[1] : undefined;
+    const of = ORDINATE_WORDS[ordinateOf({ run, other, view })];
     const [all, completed] = ["total", "completed"].map((name) => figureOf(run, `counts.all.${name}`));
-    return chart === this.sonar && all !== undefined && all === completed ? "Latency of every request" : chart.title;
+    return `${of} of ${runs.length < 2 && all !== undefined && all === completed ? "every request" : "completed requests"}`;
   }
 
   /** A sonar takes what the window, or the paper, has. */

@@ -1,9 +1,10 @@
 /** The facts of one request, asked for by a click. */
 
 import { eachPoint } from "../charts/sonar";
+import { timeOf } from "../charts/ordinate";
 import type { Scene } from "../charts/scene";
 import { yScale } from "../charts/sonar";
-import { factsOf, latencyNs, type PointRef, standing } from "../model/point-store";
+import { factsOf, type PointRef, standing } from "../model/point-store";
 import type { RequestFacts } from "../model/requests";
 import type { RunData } from "../model/run-data";
 import { type Range, xRange } from "../model/view";
@@ -22,10 +23,11 @@ export async function nearestRequest(scene: Scene, box: Box, x: number, y: numbe
   const range: Range = [at - REACH * perPixel, at + REACH * perPixel];
   const blocks = await scene.data.points.fetch(scene.view.base, range);
   const { yOf } = yScale(scene, box);
+  const time = timeOf(scene);
   let best: PointRef | undefined;
   let distance = REACH;
   eachPoint(blocks, scene, range, (points, i, px) => {
-    const d = Math.hypot((px - at) / perPixel, yOf(latencyNs(points, i)) - y);
+    const d = Math.hypot((px - at) / perPixel, yOf(time(points, i)) - y);
     if (d < distance) [best, distance] = [{ points, i }, d];
   });
   return best;

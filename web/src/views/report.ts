@@ -9,11 +9,15 @@ import { addRange } from "../model/pyramid";
 import { Rows } from "../model/rows";
 import { FLUSH_CLASS } from "../format/classes";
 import { RunData } from "../model/run-data";
-import type { Bounds, Range, Transfer, View } from "../model/view";
+import { figureOf } from "../charts/figures";
+import { hasResponse } from "../charts/ordinate";
+import type { Bounds, Ordinate, Range, Transfer, View } from "../model/view";
 
 const BASES: readonly PageBase[] = ["start", "due", "completion", "number"];
 /** Slots of room below and above all rows, so that what lies there is not at the very edge. */
 const GUTTER = 6;
+/** The shortest latencies. */
+const LEAST_FIGURES = ["latency.all.min_ns", "latency.flush.min_ns"];
 const ALL = { read: true, write: true, pushed: true, flush: true } as const;
 
 export class Report {
@@ -71,9 +75,19 @@ export class Report {
     return bases.includes(wanted) ? wanted : (bases[0] ?? "due");
   }
 
+  /** Whether the responses of any run differ from its latencies. */
+  get hasResponse(): boolean {
+    return this.meta.runs.some(hasResponse);
+  }
+
+  /** Of two runs both must have what is shown first. */
+  get firstOrdinate(): Ordinate {
+    return this.meta.runs.every(hasResponse) ? "response" : "latency";
+  }
+
   /** The grid that decides about axes and totals. */
   get mainGrid(): string {
-    return this.isLoad || this.bases.length === 0 ? "seek" : `latency.${this.firstBase}`;
+    return this.isLoad || this.bases.length === 0 ? "seek" : `${this.firstOrdinate}.${this.firstBase}`;
   }
 
   /** Requests in the main grid of all runs. */
@@ -100,6 +114,7 @@ export class Report {
       number: bounds.number,
       y: this.durations(),
       base: this.firstBase,
+      ordinate: this.firstOrdinate,
       on: ALL,
       yLinear: false,
       transfer: "log",
@@ -115,12 +130,15 @@ export class Report {
       const columns = run.run.grids.find((g) => g.id === this.mainGrid)?.columns ?? 0;
       for (const p of run.grid(this.mainGrid) ?? []) if (p && columns > 0) addRange(p, 0, columns, counts);
     }
-    const low = counts.findIndex((n) => n > 0);
-    if (low < 0) return [1e4, 1e10];
+    const lowest = counts.findIndex((n) => n > 0);
+    if (lowest < 0) return [1e4, 1e10];
+    // Both ordinates have one axis. No response is shorter than its latency, and their grid need not be decoded for that.
+    const shortest = this.meta.runs.flatMap((run) => LEAST_FIGURES.map((path) => figureOf(run, path) ?? Infinity));
+    const low = Math.min(lowest, this.rows.slotOf(Math.min(...shortest)));
     const high = counts.findLastIndex((n) => n > 0);
     const margin = 8;
     // A limit close above the slowest request belongs into the picture.
-    const limits = this.meta.runs.flatMap((run) => run.limits.filter((l) => l.of === "latency" && l.passed !== null));
+    const limits = this.firstOrdinate === "response" ? [] : this.meta.runs.flatMap((run) => run.limits.filter((l) => l.of === "latency" && l.passed !== null));
     const near = limits
       .map((l) => this.rows.position(l.limit_ns))
       .filter((p) => p < high + this.rows.form.rows_per_decade);

@@ -6,7 +6,7 @@ import type { Report } from "./report";
 import type { ViewState } from "./view-state";
 
 /** `pointerX` tells around which value is zoomed. */
-export function viewKeys(viewState: ViewState, { bases, runs }: Report, pointerX: () => number): KeyActions {
+export function viewKeys(viewState: ViewState, { bases, runs, hasResponse }: Report, pointerX: () => number): KeyActions {
   const flip = (name: keyof Classes) => () =>
     viewState.change({ on: { ...viewState.view.on, [name]: !viewState.view.on[name] } });
   const run = (shown: View["shown"]) => () =>
@@ -22,6 +22,7 @@ export function viewKeys(viewState: ViewState, { bases, runs }: Report, pointerX
     p: flip("pushed"),
     f: flip("flush"),
     t: () => viewState.change({ base: next(bases, viewState.view.base) }),
+    y: () => hasResponse && viewState.change({ ordinate: viewState.view.ordinate === "response" ? "latency" : "response" }),
     l: () => viewState.change({ yLinear: !viewState.view.yLinear }),
     e: () => viewState.change({ transfer: next(["log", "equal", "linear"] as const, viewState.view.transfer) }),
     d: () => viewState.change({ dots: !viewState.view.dots }),

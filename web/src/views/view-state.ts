@@ -37,10 +37,12 @@ export class ViewState {
     this.onShow(before);
   }
 
-  /** What was brushed lies on the axis of its base: another base forgets it. */
+  /** What was brushed lies on the axis of its base: another base forgets it. Durations of another ordinate are others. */
   change(change: Partial<View>): void {
     const isOtherBase = change.base && change.base !== this.view.base;
-    this.show({ ...this.view, ...change, ...(isOtherBase ? { brush: undefined, brushY: undefined } : {}) }, change.base !== undefined);
+    const isOtherOrdinate = change.ordinate && change.ordinate !== this.view.ordinate;
+    const forgotten = { ...(isOtherBase ? { brush: undefined } : {}), ...(isOtherBase || isOtherOrdinate ? { brushY: undefined } : {}) };
+    this.show({ ...this.view, ...change, ...forgotten }, change.base !== undefined);
   }
 
   open(hash: string): void {

@@ -236,8 +236,9 @@ pub(super) enum PageBase {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub(super) struct PageGrid {
-    /// Name: `latency.start`, `latency.due`, `latency.completion`, `latency.number`, `delay.due`, `issue_error`,
-    /// `reap_lag`; with `failed.` before it, of the failed requests, which are in no other grid: `failed.latency.start`.
+    /// Name: `latency.start`, `latency.due`, `latency.completion`, `latency.number`, the same of `response.` (absent where
+    /// each response lies in the row of its latency), `delay.due`, `issue_error`, `reap_lag`; with `failed.` before it, of
+    /// the failed requests, which are in no other grid: `failed.latency.start`.
     pub(super) id: String,
     /// What its columns are.
     pub(super) base: PageBase,

@@ -12,7 +12,7 @@ use iosonar_analyze::demand::{ByOp, DemandAnalysis, PAGE_BYTES, SECTOR_BYTES};
 use iosonar_analyze::findings::{Finding, FindingKind, Findings, LatencyBand, TimeRange};
 use iosonar_analyze::{
     Against, Cell, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats, Scope,
-    Severity, Summary, TimeAxis,
+    ResponseGrids, Severity, Summary, TimeAxis,
 };
 use std::io;
 use std::ops::Range;
@@ -244,6 +244,7 @@ fn grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGri
     if run.summary.run.has_timetable {
         all.push(("latency.due", PageBase::Due, &d.latency_by_due));
         if run.summary.knows_delay() {
+            all.extend(response_grids(d));
             all.extend([
                 ("delay.due", PageBase::Due, &d.delay),
                 ("issue_error", PageBase::Due, &d.issue_error),
@@ -254,6 +255,20 @@ fn grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGri
     all.extend(failed_grids(run));
     all.retain(|(_, _, grid)| Class::ALL.into_iter().any(|class| grid.total(class) > 0));
     all
+}
+
+/// Response times; none where each lies in the row of its latency, because the page then needs no second grid.
+fn response_grids(d: &Diagrams) -> Vec<(&'static str, PageBase, &CountGrid)> {
+    let ResponseGrids { by_start, by_due, by_completion, by_number } = &d.response;
+    if *by_due == d.latency_by_due {
+        return Vec::new();
+    }
+    vec![
+        ("response.start", PageBase::Start, by_start),
+        ("response.due", PageBase::Due, by_due),
+        ("response.completion", PageBase::Completion, by_completion),
+        ("response.number", PageBase::Number, by_number),
+    ]
 }
 
 /// Failed requests, for separate marks: they are in no other grid.
@@ -267,7 +282,14 @@ fn failed_grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a C
     if run.summary.run.has_timetable {
         all.push(("failed.latency.due", PageBase::Due, &failed.latency_by_due));
         if run.summary.knows_delay() {
-            all.push(("failed.delay.due", PageBase::Due, &failed.delay));
+            let response = &failed.response;
+            all.extend([
+                ("failed.response.start", PageBase::Start, &response.by_start),
+                ("failed.response.due", PageBase::Due, &response.by_due),
+                ("failed.response.completion", PageBase::Completion, &response.by_completion),
+                ("failed.response.number", PageBase::Number, &response.by_number),
+                ("failed.delay.due", PageBase::Due, &failed.delay),
+            ]);
         }
     }
     all
