@@ -200,7 +200,7 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     const o = await opened("run");
     const all = exported();
     for (const [from, to] of [[10e9, 10.5e9], [24.99e9, 25.01e9], [39.9e9, 40e9]] as const) {
-      await o.page.evaluate((t) => window.__report!.set({ t, base: "start", dots: true }), [from, to] as [number, number]);
+      await o.page.evaluate((t) => window.__report!.set({ t, base: "start", dots: true, bars: false }), [from, to] as [number, number]);
       const s = await stats(o);
       const [begin, end] = s.domain.t;
       expect(s.mode).toBe("dots");
@@ -301,7 +301,7 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     expect(chooser).not.toBeNull();
     await chooser!.uploadFile(join(PAGES, "part.trace"));
     await o.page.waitForFunction(() => document.body.textContent!.includes("part.trace"), { timeout: 10_000, polling: 100 }).catch(() => undefined);
-    await o.page.evaluate(() => window.__report!.set({ t: [10e9, 10.5e9], base: "start", dots: true }));
+    await o.page.evaluate(() => window.__report!.set({ t: [10e9, 10.5e9], base: "start", dots: true, bars: false }));
     const difference = async () => {
       await settle(o.page);
       const s = await stats(o);

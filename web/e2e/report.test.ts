@@ -425,6 +425,40 @@ describe("sonar", () => {
       expect(await page.$eval("[data-panel=sonar] h3", (e) => e.textContent)).toMatch(/^Latency/);
     }));
 
+  test("fewer than 300 requests are bars, and dots by a key; a click on a bar tells its facts", () =>
+    shown(html, {}, async ({ page, problems }) => {
+      const t = [98e9, 98.5e9] as [number, number];
+      await page.evaluate((t) => window.__report!.set({ t }), t);
+      await settle(page);
+      const bars = await stats(page);
+      const inFlight = [...r.submitted.keys()].filter((i) => r.submitted[i]! <= t[1] && r.submitted[i]! + r.latency[i]! >= t[0]);
+      expect(bars.mode).toBe("bars");
+      // Completions are known to 0.1 %.
+      expect(Math.abs(bars.drawn - inFlight.length)).toBeLessThanOrEqual(1);
+      // A request that is certainly in sight, longer than a pixel.
+      const long = inFlight.find((i) => r.submitted[i]! > t[0] + 5e7 && r.latency[i]! > 5e6 && r.latency[i]! < 1e8)!;
+      const { x, y, w, h } = await plot(page);
+      const at = x + ((r.submitted[long]! + r.latency[long]! / 2 - t[0]) / (t[1] - t[0])) * w;
+      const words = () => page.$eval("[data-panel=sonar] [data-role=readout]", (e) => e.textContent!.replace(/\s/g, ""));
+      let row = y;
+      for (; row < y + h && !(await words()).startsWith(`#${long}·`); row += 4) await page.mouse.move(at, row);
+      expect(await words()).toContain(`#${long}·`);
+      await page.mouse.click(at, row - 4);
+      await page.waitForSelector("[data-role=card]:not([hidden])", { timeout: 5000 });
+      expect((await page.$eval("[data-role=card]", (e) => e.textContent!)).replace(/\s/g, "")).toContain(`#${long}·`);
+      await page.keyboard.press("o");
+      await settle(page);
+      const inside = r.submitted.filter((s) => s >= t[0] && s <= t[1]).length;
+      expect([(await stats(page)).mode, (await stats(page)).drawn]).toEqual(["dots", inside]);
+      await page.click("[data-role=bars]");
+      await settle(page);
+      expect((await stats(page)).mode).toBe("bars");
+      await page.keyboard.press("0");
+      await settle(page);
+      expect(await page.$eval("[data-role=bars]", (e) => (e as HTMLElement).hidden)).toBe(true);
+      expect(problems).toEqual([]);
+    }));
+
   test("Alt-drag zooms to a box, dragging pans", () =>
     shown(html, {}, async ({ page }) => {
       const { x, y, w, h } = await plot(page);
@@ -451,7 +485,7 @@ describe("sonar", () => {
     shown(html, {}, async ({ page }) => {
       const giant = r.latency.indexOf(300e9);
       const at = r.submitted[giant]!;
-      await page.evaluate((t) => window.__report!.set({ t }), [at - 1e6, at + 1e6] as [number, number]);
+      await page.evaluate((t) => window.__report!.set({ t, bars: false }), [at - 1e6, at + 1e6] as [number, number]);
       const { x, y, w, h } = await plot(page);
       const { domain } = await stats(page);
       const position = ROWS.slots - 0.5;
@@ -498,7 +532,7 @@ describe("touch", () => {
       expect(Math.abs((zoomed[0] + zoomed[1]) / 2 - 170e9)).toBeLessThan(2.5e9);
       const request = 1234;
       const when = r.submitted[request]!;
-      await page.evaluate((t) => window.__report!.set({ t, base: "start" }), [when - 1e8, when + 1e8] as [number, number]);
+      await page.evaluate((t) => window.__report!.set({ t, base: "start", bars: false }), [when - 1e8, when + 1e8] as [number, number]);
       const { domain } = await stats(page);
       const [low, high] = [ROWS.position(domain.y[0]), ROWS.position(domain.y[1])];
       const top = y + ((high - ROWS.position(r.latency[request]!)) / (high - low)) * h;
@@ -873,7 +907,7 @@ describe("page", () => {
 describe("other pages", () => {
   test("without single requests the page says how fine it is, and a .trace file goes deeper", async () => {
     const sampled = fixturePage([r], { points: false }, style, viewer);
-    await shown(sampled, { hash: "#t=99-100" }, async ({ page, file }) => {
+    await shown(sampled, { hash: "#t=99-100&bars=off" }, async ({ page, file }) => {
       expect(await page.$eval("[data-panel=sonar] [data-role=note]", (e) => e.textContent)).toMatch(
         /finest stored column .* drop the .trace file/,
       );

@@ -35,6 +35,8 @@ const shots: readonly [string, string, OpenOptions][] = [
   ["dark", one, { dark: true }],
   ["zoom", one, { hash: "#t=98-106" }],
   ["dots", one, { hash: "#t=99-100.5&y=1e-5-1" }],
+  ["bars", one, { hash: "#t=98-98.5" }],
+  ["bars-dark-narrow", one, { hash: "#t=98-98.5", dark: true, width: 390, height: 800 }],
   ["number", one, { hash: "#base=number" }],
   ["linear", one, { hash: "#scale=linear" }],
   ["brush", one, { hash: "#brush=100-150" }],

@@ -1,46 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { FORM, sampleMeta, sampleRun } from "../../test/sample";
-import { pointsOf, type TestRequest } from "../../test/points";
 import { random } from "../../test/fixture";
-import type { Points } from "../format/points";
+import { pointsOf, type TestRequest } from "../../test/points";
+import { END, sceneOf } from "../../test/scene";
 import { EXCEPTIONAL } from "../format/points";
-import type { PageDetail, PageRun } from "../format/page";
-import { PointStore } from "../model/point-store";
-import { Rows } from "../model/rows";
-import type { RunData } from "../model/run-data";
-import type { Range, View } from "../model/view";
-import { LIGHT } from "../render/palette";
 import { bubbleUp, type BubbleUp, percentWords } from "./bubble-up";
-import type { Scene } from "./scene";
-
-const END = 10e9;
-
-/** A scene of a page with some requests. */
-async function sceneOf(blocks: readonly Points[], detail: Partial<PageDetail> = {}, time: Range = [0, END]): Promise<Scene> {
-  const n = blocks.reduce((sum, p) => sum + p.n, 0);
-  const all: PageDetail = { requests: n, embedded: n, one_of: 1, has_places: true, side_car: null, ...detail };
-  const texts = blocks.map((p) => ({ n: p.n, fromUs: p.fromUs, toUs: p.toUs, unit: p.unit, crc: "", packed: "" }));
-  const decoder = { points: async (text: (typeof texts)[number]) => blocks[texts.indexOf(text)]! };
-  const points = new PointStore(all, texts as never, decoder as never, () => undefined, () => undefined);
-  await points.fetch("start", [-Infinity, Infinity]);
-  const run: PageRun = { ...sampleRun("first", 1), detail: all, parts: [] };
-  const view: View = {
-    time,
-    number: [0, n],
-    y: [1e4, 1e10],
-    base: "start",
-    ordinate: "latency",
-    on: { read: true, write: true, pushed: true, flush: true },
-    yLinear: false,
-    transfer: "log",
-    dots: true,
-    shown: "both",
-    rate: "requests",
-  };
-  const bounds = { time: [0, END] as Range, number: [0, n] as Range, y: [500, 200e9] as Range };
-  const data = { run, points } as unknown as RunData;
-  return { meta: sampleMeta(), index: 0, run, data, view, bounds, durations: view.y, rows: new Rows(FORM), palette: LIGHT, ratio: 1, ink: () => undefined as never };
-}
 
 /** Single requests at first, then batches whose requests wait for each other. */
 function bursts(): TestRequest[] {

@@ -8,7 +8,8 @@ import type { Box, Painter, Point } from "../render/painter";
 import { faded } from "../render/palette";
 import { count, duration } from "../render/units";
 import type { Hover } from "./chart";
-import { ordinateOf, timeOf } from "./ordinate";
+import { barsOf } from "./bars";
+import { gridIdOf, ordinateOf, timeOf } from "./ordinate";
 import type { Scene } from "./scene";
 import { drawDurations, gridOf, SONAR_ABOVE, slotsIn, stepWords, yScale, type YScale } from "./sonar";
 import { BELOW, BESIDE, LEFT } from "./scene";
@@ -18,8 +19,9 @@ import { type VisibleCounts, visibleCounts } from "./visible-counts";
 const LABELS = 116;
 
 export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
-  // On narrow screens it stands below the sonar and needs an axis of its own.
-  const left = p.width > BESIDE ? LEFT : 4;
+  // On narrow screens it stands below the sonar and needs an axis of its own, as it does beside bars.
+  const hasBars = barsOf(scene, gridIdOf(scene), p.height) !== undefined;
+  const left = p.width > BESIDE || hasBars ? LEFT : 4;
   const box: Box = {
     x: left,
     y: SONAR_ABOVE,
@@ -34,7 +36,7 @@ export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
   if (left === LEFT) drawDurations(p, box, scene, scale);
   const slots = slotsIn({ ...scene, ratio: 1 }, box, scale);
   // Bands are those of the latency.
-  const hasBands = scene.run.bands.length > 0 && ordinateOf(scene) === "latency";
+  const hasBands = scene.run.bands.length > 0 && !hasBars && ordinateOf(scene) === "latency";
   const bars: Box = { ...box, w: Math.max(20, box.w - (hasBands ? LABELS : 0)) };
   const binned = [reads, writes, flushes].map((counts) => binsOf(counts, slots));
   const most = Math.max(1, ...binned.map((b) => b.reduce((a, n) => Math.max(a, n), 0)));

@@ -5,7 +5,8 @@ import type { RunData } from "../model/run-data";
 import type { Rows } from "../model/rows";
 import type { Bounds, Range, View } from "../model/view";
 import type { InkScale } from "../render/density";
-import type { Box, Color, Painter } from "../render/painter";
+import type { PointRef } from "../model/point-store";
+import type { Box, Color, Painter, Point } from "../render/painter";
 import type { Palette } from "../render/palette";
 import type { Hover } from "./chart";
 import type { Cell } from "./figures";
@@ -38,12 +39,15 @@ export interface Drawn {
   /** Requests in the picture. */
   readonly requests?: number;
   readonly lit?: number;
-  readonly mode?: "density" | "counted" | "dots";
+  readonly mode?: "density" | "counted" | "dots" | "bars";
   readonly level?: number;
   /** Failed requests in sight, where they have marks. */
   readonly failed?: number;
   /** A sentence about what cannot be shown. */
   readonly note?: string | undefined;
+  /** Where requests do not lie at their durations: which one is at a pixel, and where one lies. */
+  readonly requestAt?: (x: number, y: number) => PointRef | undefined;
+  readonly placeOf?: (request: PointRef) => Point | undefined;
 }
 
 /** A chart whose x axis is the one that all panels share. */

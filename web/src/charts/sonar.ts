@@ -15,6 +15,7 @@ import { rgb } from "../render/palette";
 import { LinearScale } from "../render/scale";
 import { count, counted, duration, moment, plainDuration } from "../render/units";
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
+import { barsOf, drawBars } from "./bars";
 import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
 import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, type SlotCounts, totalOf } from "./histogram";
@@ -100,13 +101,15 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const scale = yScale(scene, box);
   const range = xRange(scene.view);
   const isTime = scene.view.base !== "number";
-  drawDurations(p, box, scene, scale);
   const ordinate = ordinateOf(scene);
-  axisTitle(p, box, scene.palette, `${ordinate}${scene.view.yLinear ? "" : ", log"}`);
+  const bars = barsOf(scene, gridIdOf(scene), box.h);
+  if (!bars) drawDurations(p, box, scene, scale);
+  axisTitle(p, box, scene.palette, bars ? "single requests" : `${ordinate}${scene.view.yLinear ? "" : ", log"}`);
   let drawn: Drawn = { hover: () => undefined };
   p.clip(box, () => {
     if (isTime) stalls(p, box, scene, false);
-    drawn = drawRequests(p, box, scene, scale, range);
+    drawn = bars ? drawBars(p, box, scene, bars) : drawRequests(p, box, scene, scale, range);
+    if (bars) return;
     // Dots have marks of their own for failed requests.
     if (drawn.mode !== "dots" && gridOf(scene)) {
       drawn = { ...drawn, failed: markFailed(p, box, scene, gridIdOf(scene), range, scale.position) };
@@ -121,10 +124,10 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     });
   }
   // The limit is one of latency.
-  if (ordinate === "latency") limitLine(p, box, scene, "latency", scale.yOf);
+  if (ordinate === "latency" && !bars) limitLine(p, box, scene, "latency", scale.yOf);
   timeAxis(p, box, scene.palette, range[0], range[1], isTime ? "time" : "number");
-  timeTitle(p, box, scene.palette, isTime ? `time of ${BASE_WORDS[scene.view.base]} since the start of the run` : "number of the request");
-  return { ...drawn, hover: hover(scene, box, scale) };
+  timeTitle(p, box, scene.palette, bars ? "time since the start of the run" : isTime ? `time of ${BASE_WORDS[scene.view.base]} since the start of the run` : "number of the request");
+  return bars ? drawn : { ...drawn, hover: hover(scene, box, scale) };
 }
 
 function stallTicks(p: Painter, box: Box, scene: Scene): void {

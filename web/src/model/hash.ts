@@ -30,6 +30,7 @@ export function toHash(view: View, home: View): string {
   if (view.yLinear) put("scale", "linear");
   if (view.transfer !== home.transfer) put("ink", view.transfer);
   if (!view.dots) put("dots", "off");
+  if (!view.bars) put("bars", "off");
   if (view.shown !== home.shown) put("show", view.shown);
   if (view.rate !== home.rate) put("rate", view.rate);
   if (view.picked !== undefined) parts.push(`sel=${view.pickedIn ? "B:" : ""}${view.picked}`);
@@ -63,6 +64,7 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
     yLinear: told.get("scale") === "linear",
     transfer: one("ink", TRANSFERS, home.transfer),
     dots: told.get("dots") !== "off",
+    bars: told.get("bars") !== "off",
     shown: one("show", SHOWN, home.shown),
     rate: one("rate", ["requests", "bytes"], home.rate),
     picked: number === undefined ? undefined : Number(number),

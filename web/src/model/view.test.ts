@@ -13,6 +13,7 @@ const HOME: View = {
   yLinear: false,
   transfer: "log",
   dots: true,
+  bars: true,
   shown: "both",
   rate: "requests",
 };
@@ -50,7 +51,7 @@ describe("hash", () => {
     const views: View[] = [
       HOME,
       { ...HOME, time: [64.1e9, 66e9], base: "due", on: { read: true, write: false, pushed: true, flush: true } },
-      { ...HOME, base: "number", number: [17, 4000], yLinear: true, transfer: "equal", dots: false },
+      { ...HOME, base: "number", number: [17, 4000], yLinear: true, transfer: "equal", dots: false, bars: false },
       { ...HOME, picked: 8123456, theme: "dark", shown: "difference", rate: "bytes", brush: [1e9, 2.5e9] },
       { ...HOME, brush: [1e9, 2.5e9], brushY: [1e6, 2e9] },
       { ...HOME, ordinate: "response", base: "due" },

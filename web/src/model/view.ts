@@ -30,6 +30,8 @@ export interface View {
   readonly transfer: Transfer;
   /** Whether dots are drawn where there are few requests. */
   readonly dots: boolean;
+  /** Whether very few requests are bars instead. */
+  readonly bars: boolean;
   readonly shown: Shown;
   readonly rate: "requests" | "bytes";
   /** Number of the picked request. */

@@ -157,7 +157,7 @@ export class App {
       bar.root,
       notices.damage,
       notices.live,
-      el("div", { class: "v-time" }, ...panels.overTime.map((panel) => panel.root)),
+      el("div", { class: "v-lanes" }, ...panels.overTime.map((panel) => panel.root)),
       this.pickedRequest.root,
       el("div", { class: "v-grid" }, ...panels.small.map((panel) => panel.root)),
     );

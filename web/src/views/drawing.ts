@@ -173,7 +173,9 @@ export class Drawing {
     const { panels, scenes } = this;
     const height = panels.heightOf(one.panel, scenes.isPrinting);
     try {
-      return one.panel.render(scenes.of(one.index), panels.titleOf(one), height, this.keyOf(one));
+      const wasDrawn = one.panel.render(scenes.of(one.index), panels.titleOf(one), height, this.keyOf(one));
+      if (wasDrawn) panels.updateToggle(one.panel);
+      return wasDrawn;
     } catch (error) {
       this.fail(error);
       return false;
@@ -182,10 +184,10 @@ export class Drawing {
 
   /** What a panel's picture depends on. */
   private keyOf({ panel, index }: VisiblePanel): string {
-    const { on, base, ordinate, transfer, shown, rate, time, number, y, yLinear, dots, brush } = this.viewState.view;
+    const { on, base, ordinate, transfer, shown, rate, time, number, y, yLinear, dots, bars, brush } = this.viewState.view;
     const always = [index, this.dataVersion, this.scenes.palette.dark, on, transfer];
     if (panel.isOverview) return JSON.stringify([always, base, ordinate]);
-    if (panel.isSonar) return JSON.stringify([always, base, ordinate, shown, time, number, y, yLinear, dots, brush]);
+    if (panel.isSonar) return JSON.stringify([always, base, ordinate, shown, time, number, y, yLinear, dots, bars, brush]);
     return JSON.stringify([always, base === "number", rate, time, brush, shown, dots]);
   }
 

@@ -136,7 +136,8 @@ export class Hand {
   /** The durations of a rectangle in the sonar; absent where a part of the time is brushed. */
   private brushedDurations(panel: TimePanel, from: Point, to: Point): Range | undefined {
     const [width, height] = [Math.abs(from[0] - to[0]), Math.abs(from[1] - to[1])];
-    if (!panel.isSonar || height < Math.max(LEAST_BRUSH_HEIGHT, width * FLATTEST_BRUSH)) return undefined;
+    // Bars have no durations upward.
+    if (!panel.isSonar || panel.drawn?.mode === "bars" || height < Math.max(LEAST_BRUSH_HEIGHT, width * FLATTEST_BRUSH)) return undefined;
     return this.durationsBetween(panel, from, to);
   }
 

@@ -23,6 +23,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["l", "linear or logarithmic"],
   ["e", "how numbers become strength of colour"],
   ["d", "dots or density"],
+  ["o", "bars or dots for fewer than 300 requests in sight"],
   ["n N", "next finding, the one before"],
   ["/", "go to a time, to the number of a request or to a place with a name"],
   ["a b x", "run A, run B, difference"],

@@ -37,6 +37,7 @@ export interface ViewChange {
   readonly brush?: Range;
   readonly brushY?: Range;
   readonly dots?: boolean;
+  readonly bars?: boolean;
   readonly yLinear?: boolean;
 }
 

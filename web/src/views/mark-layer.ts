@@ -38,7 +38,7 @@ export function overOf({ panel, index }: VisiblePanel, scene: Scene, { pointer, 
     x: pointer && (isUnder || sharesAxis(pointer.panel, panel, view)) ? pointer.x : undefined,
     y: isUnder ? pointer.y : undefined,
     brush: isBrushed ? [x(brush[0]), x(brush[1])] : undefined,
-    brushY: isBrushed && isSonar && brushY ? pixelsOf(brushY, panel, scene) : undefined,
+    brushY: isBrushed && isSonar && brushY && panel.drawn?.mode !== "bars" ? pixelsOf(brushY, panel, scene) : undefined,
     box: box?.panel === panel ? boxOf(box.from, box.to) : undefined,
     picked: isSonar && picked?.run === index ? placeOf(panel, picked.request, scene) : undefined,
   };
@@ -46,7 +46,8 @@ export function overOf({ panel, index }: VisiblePanel, scene: Scene, { pointer, 
 
 /** Where a request lies, if it is in sight. */
 function placeOf(panel: TimePanel, { points, i }: PointRef, scene: Scene): Point | undefined {
-  const { box } = panel;
+  const { box, drawn } = panel;
+  if (drawn?.placeOf) return drawn.placeOf({ points, i });
   const x = pixelOf(panel, scene)(xOf(points, i, scene.view.base));
   const y = yScale(scene, box).yOf(timeOf(scene)(points, i));
   const isInside = x >= box.x && x <= box.x + box.w && y >= box.y && y <= box.y + box.h;

@@ -1,6 +1,7 @@
 /** Which panels there are, which of them a view shows, and how they are called. */
 
 import { BAND_SHARES } from "../charts/band-shares";
+import { MOST_BARS } from "../charts/bars";
 import { DELAY } from "../charts/delay";
 import { IN_FLIGHT } from "../charts/in-flight";
 import { drawMarginal } from "../charts/marginal";
@@ -14,7 +15,7 @@ import { SONAR } from "../charts/sonar";
 import { THROUGHPUT } from "../charts/throughput";
 import { WORKING_SET } from "../charts/working-set";
 import type { View } from "../model/view";
-import { el } from "./dom";
+import { button, el } from "./dom";
 import type { Report } from "./report";
 import { type SmallPanel, smallPanels } from "./small-panels";
 import { TimePanel } from "./time-panel";
@@ -36,6 +37,7 @@ export interface VisiblePanel {
 export class Panels {
   readonly small: readonly SmallPanel[];
   private readonly sonar = withMarginal(SONAR);
+  private readonly barsToggles = new Map<TimePanel, HTMLElement>();
   private readonly entries: { readonly panel: TimePanel; readonly run: RunOf }[] = [];
 
   constructor(
@@ -54,6 +56,7 @@ export class Panels {
     const strips = report.isLoad ? LOAD_STRIPS : [...STRIPS, ...machineStrips(report.meta.runs)];
     for (const chart of strips) this.add(chart, chart.id, single);
     this.addRateToggle();
+    for (const panel of this.overTime) if (panel.isSonar) this.addBarsToggle(panel);
   }
 
   private add(chart: TimeChart, id: string, run: RunOf): void {
@@ -70,6 +73,23 @@ export class Panels {
     );
     toggle.addEventListener("click", () => viewState.change({ rate: viewState.view.rate === "bytes" ? "requests" : "bytes" }));
     this.overTime.find(({ chart }) => chart === THROUGHPUT)?.addToHead(toggle);
+  }
+
+  private addBarsToggle(panel: TimePanel): void {
+    const { viewState } = this;
+    const toggle = button("bars ↔ dots", "a bar or a dot for each request (o)", { "data-role": "bars", hidden: "" }, () =>
+      viewState.change({ bars: !viewState.view.bars }),
+    );
+    panel.addToHead(toggle);
+    this.barsToggles.set(panel, toggle);
+  }
+
+  /** After a panel was drawn: bars can be chosen where requests are few enough. */
+  updateToggle(panel: TimePanel): void {
+    const { mode, requests = 0 } = panel.drawn ?? {};
+    const isFew = mode === "bars" || (mode === "dots" && !this.viewState.view.bars && requests < MOST_BARS);
+    const toggle = this.barsToggles.get(panel);
+    if (toggle) toggle.hidden = !isFew;
   }
 
   /** All over time, shown or not. */

@@ -30,7 +30,8 @@ export class PickedRequest {
   /** Picks what is nearest to a click on a sonar. */
   async at(panel: TimePanel, x: number, y: number): Promise<void> {
     const index = panel.id === "sonar-b" ? 1 : 0;
-    const found = await nearestRequest(this.scenes.of(index), panel.box, x, y);
+    const drawn = panel.drawn;
+    const found = drawn?.requestAt ? drawn.requestAt(x, y) : await nearestRequest(this.scenes.of(index), panel.box, x, y);
     if (found) return this.pick(found, index);
     this.unpick();
     const where = whereWords(this.scenes.of(0), valueAt(panel, x, this.viewState), 1e6);

@@ -119,6 +119,7 @@ export class Report {
       yLinear: false,
       transfer: "log",
       dots: true,
+      bars: true,
       shown: "both",
       rate: "requests",
     };

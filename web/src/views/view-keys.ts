@@ -25,6 +25,7 @@ export function viewKeys(viewState: ViewState, { bases, runs, hasResponse }: Rep
     y: () => hasResponse && viewState.change({ ordinate: viewState.view.ordinate === "response" ? "latency" : "response" }),
     l: () => viewState.change({ yLinear: !viewState.view.yLinear }),
     e: () => viewState.change({ transfer: next(["log", "equal", "linear"] as const, viewState.view.transfer) }),
+    o: () => viewState.change({ bars: !viewState.view.bars }),
     d: () => viewState.change({ dots: !viewState.view.dots }),
     a: run("A"),
     b: run("B"),
