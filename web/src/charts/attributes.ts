@@ -15,8 +15,8 @@ export interface Attribute {
   readonly isOrdered: boolean;
   /** Names of the values. */
   readonly values: readonly string[];
-  /** The value of a request; −1 where it has none. */
-  readonly valueOf: (points: Points, i: number) => number;
+  /** The values of the requests of a block; −1 where one has none. */
+  readonly valuesIn: (points: Points) => (i: number) => number;
   /** Ends “… of the selected requests”: those from value `from` up to but without `to`. */
   readonly predicate: (from: number, to: number) => string;
 }
@@ -62,7 +62,7 @@ function operation(): Attribute {
     title: "operation",
     isOrdered: false,
     values: OPS,
-    valueOf: (p, i) => opOf(classOf(p.classes[i]!)),
+    valuesIn: ({ classes }) => (i) => opOf(classOf(classes[i]!)),
     predicate: (value) => VERBS[OPS[value]!],
   };
 }
@@ -73,7 +73,7 @@ function deferred(): Attribute {
     title: "deferred by a conflict",
     isOrdered: false,
     values: ["not deferred", "deferred"],
-    valueOf: (p, i) => ((classOf(p.classes[i]!) & 2) === 2 ? 1 : 0),
+    valuesIn: ({ classes }) => (i) => ((classOf(classes[i]!) & 2) === 2 ? 1 : 0),
     predicate: (value) => (value === 1 ? "were deferred by a conflict" : "were not deferred"),
   };
 }
@@ -94,9 +94,12 @@ function numbered(
   predicate: (name: string) => string,
 ): Attribute {
   let most = 0;
-  for (const points of blocks) for (let i = 0; i < points.n; i++) most = Math.max(most, column(points)[i]!);
+  for (const points of blocks) {
+    const numbers = column(points);
+    for (let i = 0; i < points.n; i++) most = Math.max(most, numbers[i]!);
+  }
   const first = id === "pass" ? 1 : 0;
-  // Passes have names of their own or a number.
+  // A pass has a name or a number.
   const full = (n: number) => {
     const name = names[n];
     return name === undefined || name.startsWith(title) ? (name ?? `${title} ${n + first}`) : `${title} ${name}`;
@@ -106,7 +109,10 @@ function numbered(
     title,
     isOrdered: false,
     values: Array.from({ length: most + 1 }, (_, n) => names[n] ?? `${title} ${n + first}`),
-    valueOf: (p, i) => column(p)[i]!,
+    valuesIn: (p) => {
+      const numbers = column(p);
+      return (i) => numbers[i]!;
+    },
     predicate: (value) => predicate(full(value)),
   };
 }
@@ -123,7 +129,7 @@ function direction(facts: ReadonlyMap<Points, Neighbours>): Attribute {
     title: "seek from the request before",
     isOrdered: false,
     values: DIRECTIONS,
-    valueOf: (p, i) => orNone(facts.get(p)?.direction[i]),
+    valuesIn: (p) => known(facts.get(p)?.direction),
     predicate: (value) => DIRECTION_WORDS[value]!,
   };
 }
@@ -134,13 +140,13 @@ function reuse(facts: ReadonlyMap<Points, Neighbours>): Attribute {
     title: "second use of the place",
     isOrdered: false,
     values: ["first use", "used before"],
-    valueOf: (p, i) => orNone(facts.get(p)?.isReuse[i]),
+    valuesIn: (p) => known(facts.get(p)?.isReuse),
     predicate: (value) => (value === 1 ? "begin at a place that was used before" : "begin at a place for the first time"),
   };
 }
 
-function orNone(fact: number | undefined): number {
-  return fact === undefined || fact === NO_FACT ? -1 : fact;
+function known(facts: Uint8Array | undefined): (i: number) => number {
+  return (i) => (facts === undefined || facts[i] === NO_FACT ? -1 : facts[i]!);
 }
 
 // ---- numbers ----
@@ -154,6 +160,11 @@ export function binOf(edges: ArrayLike<number>, x: number): number {
     else high = middle;
   }
   return low - 1;
+}
+
+/** The bins of some numbers; −1 below all of them, and where there are no numbers. */
+function binned(edges: ArrayLike<number>, numbers: ArrayLike<number> | undefined): (i: number) => number {
+  return (i) => binOf(edges, numbers?.[i] ?? -1);
 }
 
 /** Lower edges of durations: 0, then 1, 1.5, 2, 3, 5, 7 of each power of ten up to 100 s. */
@@ -185,7 +196,7 @@ function latency(): Attribute {
     title: "latency",
     isOrdered: true,
     values: ranges(DURATION_EDGES, plainDuration),
-    valueOf: (p, i) => bins[p.latency[i]!]!,
+    valuesIn: ({ latency }) => (i) => bins[latency[i]!]!,
     predicate: (from, to) =>
       side(
         DURATION_EDGES,
@@ -204,7 +215,7 @@ function delay(): Attribute {
     title: "delay before the submission",
     isOrdered: true,
     values: ranges(DURATION_EDGES, plainDuration),
-    valueOf: (p, i) => bins[p.delay[i]!]!,
+    valuesIn: ({ delay }) => (i) => bins[delay[i]!]!,
     predicate: (from, to) =>
       side(
         DURATION_EDGES,
@@ -222,10 +233,8 @@ function gap(facts: ReadonlyMap<Points, Neighbours>): Attribute {
     title: "time since the request before",
     isOrdered: true,
     values: ranges(DURATION_EDGES, plainDuration),
-    valueOf: (p, i) => {
-      const ns = facts.get(p)?.gapNs[i];
-      return ns === undefined || Number.isNaN(ns) ? -1 : binOf(DURATION_EDGES, ns);
-    },
+    // The first request of all has none: its gap is not a number, and lies below all edges.
+    valuesIn: (p) => binned(DURATION_EDGES, facts.get(p)?.gapNs),
     predicate: (from, to) =>
       side(
         DURATION_EDGES,
@@ -250,7 +259,7 @@ function batch(facts: ReadonlyMap<Points, Neighbours>): Attribute {
     title: `position in a batch (gaps up to ${within})`,
     isOrdered: true,
     values: BATCH_EDGES.map((edge, i) => (edge === 0 ? "alone" : span(edge, i))),
-    valueOf: (p, i) => binOf(BATCH_EDGES, facts.get(p)?.batch[i] ?? -1),
+    valuesIn: (p) => binned(BATCH_EDGES, facts.get(p)?.batch),
     predicate: (from, to) => {
       if (from === 1 && to >= BATCH_EDGES.length) return `were submitted within ${within} of another`;
       if (from === 0 && to === 1) return `have no other within ${within}`;
@@ -273,7 +282,7 @@ function inFlight(facts: ReadonlyMap<Points, Neighbours>): Attribute {
     title: "others in flight at the submission",
     isOrdered: true,
     values: FLIGHT_EDGES.map(name),
-    valueOf: (p, i) => binOf(FLIGHT_EDGES, facts.get(p)?.inFlight[i] ?? -1),
+    valuesIn: (p) => binned(FLIGHT_EDGES, facts.get(p)?.inFlight),
     predicate: (from, to) =>
       side(
         FLIGHT_EDGES,
@@ -296,7 +305,7 @@ function size(blocks: readonly Points[]): Attribute {
     title: "size",
     isOrdered: true,
     values: isExact ? edges.map(plainBytes) : ranges(edges, plainBytes),
-    valueOf: (p, i) => (isTransfer(p, i) ? binOf(edges, p.length[i]! * p.unit) : -1),
+    valuesIn: (p) => (i) => (isTransfer(p, i) ? binOf(edges, p.length[i]! * p.unit) : -1),
     predicate: (from, to) =>
       side(
         edges,
@@ -344,7 +353,7 @@ function place(blocks: readonly Points[]): Attribute {
     title: "place",
     isOrdered: true,
     values: ranges(edges, write),
-    valueOf: (p, i) => (isTransfer(p, i) ? Math.floor((p.place[i]! * p.unit) / part) : -1),
+    valuesIn: (p) => (i) => (isTransfer(p, i) ? Math.floor((p.place[i]! * p.unit) / part) : -1),
     predicate: (from, to) => side(edges, from, to, (n) => `begin at ${write(n)} or above`, (n) => `begin below ${write(n)}`),
   };
 }

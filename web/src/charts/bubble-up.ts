@@ -1,11 +1,11 @@
 /** In which attributes the brushed requests differ from the others in sight. */
 
 import { FAILED, EXCEPTIONAL, type Points } from "../format/points";
-import { neighboursOf } from "../model/neighbours";
+import { neighbours } from "../model/neighbours";
 import { type Brush, type Range, xRange } from "../model/view";
 import { count, plainPercent } from "../render/units";
 import { type Attribute, attributesOf } from "./attributes";
-import { timeOf } from "./ordinate";
+import { ordinateOf, timeOf } from "./ordinate";
 import type { Scene } from "./scene";
 import { eachPoint, isWithin, MOST_COUNTED } from "./sonar";
 
@@ -48,17 +48,52 @@ export function bubbleUp(scene: Scene, brush: Brush): BubbleUp | string {
     return `More than ${count(MOST_COUNTED)} requests are in sight. Zoom in to compare them.`;
   const blocks = points.get(base, context);
   if (!blocks) return "Reading single requests …";
-  // The order of requests is known where none is missing between them.
-  const facts = points.isComplete ? neighboursOf(points, blocks) : undefined;
-  const known = attributesOf(scene, blocks, facts, points.isAll(blocks));
+  const known = tablesOf(scene, blocks);
   const weight = points.isComplete ? () => 1 : weightOf(points.detail.one_of);
   const counted = countAll(scene, brush, blocks, range, known, weight);
   const { inside, outside } = counted;
   if (inside.n < FEWEST || outside.n < FEWEST) return tooFew(inside.n, outside.n);
   const differences = known
-    .flatMap((attribute, a) => difference(attribute, inside.counts[a]!, outside.counts[a]!) ?? [])
+    .flatMap(({ attribute }, a) => difference(attribute, inside.counts[a]!, outside.counts[a]!) ?? [])
     .sort((a, b) => b.distance - a.distance);
   return { inside: inside.n, outside: outside.n, differences, notes: notesOf(scene, points.isAll(blocks)) };
+}
+
+/** An attribute with the values of all requests: they are found once, and counted for each brush. */
+interface Table {
+  readonly attribute: Attribute;
+  readonly columns: ReadonlyMap<Points, Uint16Array>;
+}
+
+/** Stands for no value. */
+const NONE = 0xffff;
+
+const lastTables = new WeakMap<object, { readonly ordinate: string; readonly blocks: readonly Points[]; readonly tables: readonly Table[] }>();
+
+function tablesOf(scene: Scene, blocks: readonly Points[]): readonly Table[] {
+  const { points } = scene.data;
+  const ordinate = ordinateOf(scene);
+  const last = lastTables.get(points);
+  const isSame = last?.ordinate === ordinate && last.blocks.length === blocks.length && last.blocks.every((b, i) => b === blocks[i]);
+  if (last && isSame) return last.tables;
+  // The order of requests is known where none is missing between them.
+  const facts = points.isComplete ? neighbours(blocks) : undefined;
+  const tables = attributesOf(scene, blocks, facts, points.isAll(blocks)).map((attribute): Table => ({
+    attribute,
+    columns: new Map(blocks.map((block) => [block, columnOf(attribute, block)])),
+  }));
+  lastTables.set(points, { ordinate, blocks, tables });
+  return tables;
+}
+
+function columnOf(attribute: Attribute, block: Points): Uint16Array {
+  const value = attribute.valuesIn(block);
+  const column = new Uint16Array(block.n);
+  for (let i = 0; i < block.n; i++) {
+    const found = value(i);
+    column[i] = found < 0 ? NONE : found;
+  }
+  return column;
 }
 
 function union(a: Range, b: Range): Range {
@@ -107,33 +142,40 @@ function countAll(
   { x: [from, to], y }: Brush,
   blocks: readonly Points[],
   range: Range,
-  known: readonly Attribute[],
+  known: readonly Table[],
   weight: (flags: number) => number,
 ): { readonly inside: Side; readonly outside: Side } {
   const side = (): Side => ({
     n: 0,
-    counts: known.map(({ values }) => ({ values: new Float64Array(values.length), squares: 0 })),
+    counts: known.map(({ attribute }) => ({ values: new Float64Array(attribute.values.length), squares: 0 })),
   });
-  const [inside, outside] = [side(), side()];
+  const sides = [side(), side()] as const;
   const time = timeOf(scene);
-  eachPoint(blocks, scene, range, (points, i, x) => {
-    const flags = points.classes[i]!;
-    // As in all figures of latency.
-    if (flags & FAILED) return;
-    const isX = x >= from && x < to;
-    const ns = y ? time(points, i) : 0;
-    const of = isX && (!y || isWithin(ns, y)) ? inside : outside;
-    of.n++;
-    const w = weight(flags);
-    known.forEach((attribute, a) => {
-      const value = attribute.valueOf(points, i);
-      if (value < 0) return;
-      const counts = of.counts[a]!;
-      counts.values[value]! += w;
-      counts.squares += w * w;
+  for (const block of blocks) {
+    const [requests, of] = [new Uint32Array(block.n), new Uint8Array(block.n)];
+    let n = 0;
+    eachPoint([block], scene, range, (points, i, at) => {
+      // As in all figures of latency, without the failed ones.
+      if (points.classes[i]! & FAILED) return;
+      const isInside = at >= from && at < to && (!y || isWithin(time(points, i), y));
+      of[n] = isInside ? 0 : 1;
+      requests[n++] = i;
+      sides[of[n - 1]!]!.n++;
     });
-  });
-  return { inside, outside };
+    known.forEach(({ columns }, a) => {
+      const column = columns.get(block)!;
+      const [inside, outside] = sides.map(({ counts }) => counts[a]!) as [Counts, Counts];
+      for (let k = 0; k < n; k++) {
+        const value = column[requests[k]!]!;
+        if (value === NONE) continue;
+        const counts = of[k] === 0 ? inside : outside;
+        const w = weight(block.classes[requests[k]!]!);
+        counts.values[value]! += w;
+        counts.squares += w * w;
+      }
+    });
+  }
+  return { inside: sides[0], outside: sides[1] };
 }
 
 /** Compares two distributions; absent where a side has too few values. */

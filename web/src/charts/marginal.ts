@@ -19,7 +19,7 @@ import { type VisibleCounts, visibleCounts } from "./visible-counts";
 const LABELS = 116;
 
 export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
-  // On narrow screens it stands below the sonar and needs an axis of its own, as it does beside bars.
+  // Below the sonar, as on narrow screens, and beside bars it needs a separate axis.
   const hasBars = barsOf(scene, gridIdOf(scene), p.height) !== undefined;
   const left = p.width > BESIDE || hasBars ? LEFT : 4;
   const box: Box = {

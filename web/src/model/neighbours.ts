@@ -4,7 +4,7 @@ import { FLUSH_CLASS } from "../format/classes";
 import { classOf, type Points } from "../format/points";
 import { latencyNs, slackOf, submittedNs } from "./point-store";
 
-/** Requests that are submitted at most so long after the one before belong to its batch. */
+/** Longest time between two submissions of one batch. */
 export const BATCH_NS = 100_000;
 
 /** Where a request begins: where the request before it on the target ended, above it, below it. */
@@ -33,17 +33,7 @@ interface Order {
   readonly place: Uint32Array;
 }
 
-const lastFound = new WeakMap<object, { readonly blocks: readonly Points[]; readonly found: ReadonlyMap<Points, Neighbours> }>();
-
-/** Facts of all requests of some blocks; found once while `owner` keeps the same blocks. */
-export function neighboursOf(owner: object, blocks: readonly Points[]): ReadonlyMap<Points, Neighbours> {
-  const last = lastFound.get(owner);
-  if (last && last.blocks.length === blocks.length && last.blocks.every((b, i) => b === blocks[i])) return last.found;
-  const found = neighbours(blocks);
-  lastFound.set(owner, { blocks, found });
-  return found;
-}
-
+/** Facts of all requests of some blocks. */
 export function neighbours(blocks: readonly Points[]): Map<Points, Neighbours> {
   const all = blocks.map(({ n }): Neighbours => ({
     gapNs: new Float64Array(n),
@@ -94,7 +84,7 @@ function times(blocks: readonly Points[], { block, place }: Order, all: readonly
   for (let k = 0; k < n; k++) {
     const [points, i] = [blocks[block[k]!]!, place[k]!];
     starts[k] = submittedNs(points, i);
-    // A completion is known to a step of its latency. The early end of the step counts, else each request at depth 1 had a neighbour.
+    // Completions are exact to a step of the latency. The early end of the step counts: at depth 1 no other request is in flight.
     ends[k] = starts[k]! + Math.max(0, latencyNs(points, i) - slackOf(points, i, "completion"));
   }
   ends.sort();

@@ -65,7 +65,7 @@ export class PointStore {
     return this.detail.has_places || this.isSideCar;
   }
 
-  /** The range whose blocks tell of the neighbours of the requests in `range`: everything where it is in the page. */
+  /** The range whose blocks hold the neighbours of the requests in `range`: everything where it is in the page. */
   context(range: Range): Range {
     return this.isSideCar ? range : [-Infinity, Infinity];
   }

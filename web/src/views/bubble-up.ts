@@ -6,7 +6,7 @@ import type { Brush } from "../model/view";
 import { count, plainPercent } from "../render/units";
 import { el } from "./dom";
 
-/** So many differences have their sentence in sight; the others have it under the pointer. */
+/** Number of differences with a sentence; the others have it as the name of their picture. */
 const SENTENCES = 4;
 
 /** The comparison of one run; `title` names it where there are two. */
