@@ -69,7 +69,7 @@ function rowsOf(scene: Scene, brush: Brush, isOneOfTwo: boolean, isFinal: boolea
     figureCells(name("all"), found, found.all),
   ];
   if (found.flush.requests > 0) rows.push(figureCells(name("flushes"), found, found.flush));
-  if (pushed > 0) rows.push([name("of them deferred"), count(pushed), "–", "–", "–"]);
+  if (pushed > 0) rows.push([name("deferred"), count(pushed), "–", "–", "–"]);
   return rows;
 }
 
