@@ -4,7 +4,7 @@ import type { PageBase, PageGrid } from "../format/page";
 import { CLASSES, opOf, OPS } from "../format/classes";
 import { classOf, codeOfDuration, FAILED, type Points } from "../format/points";
 import type { ClassPyramids } from "../model/run-data";
-import { slack, slackOf, span, submittedNs, xOf } from "../model/point-store";
+import { latencyNs, slack, slackOf, span, submittedNs, xOf } from "../model/point-store";
 import type { Rows } from "../model/rows";
 import { type Brush, type Range, xBounds, xRange } from "../model/view";
 import { type ColumnBins, type SlotBins, slotBins } from "../render/density";
@@ -447,7 +447,7 @@ function figuresOfPoints(scene: Scene, range: Range, y: Range | undefined, block
   const counts = OPS.map(() => new Float64Array(CODES)) as [Float64Array, Float64Array, Float64Array];
   const most = slack(blocks, base);
   const time = timeOf(scene);
-  const isLatency = ordinateOf(scene) === "latency";
+  const isLatency = time === latencyNs;
   let unsure = 0;
   eachPoint(blocks, scene, [from - most, to + most], (points, i, x) => {
     // As in the stored columns, only what succeeded.

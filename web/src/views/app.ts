@@ -67,8 +67,7 @@ export class App {
   /** Decodes what the first view needs; then everything is drawn. */
   async start(): Promise<void> {
     const { report, viewState, drawing } = this;
-    const main = report.mainGrid;
-    await Promise.all(report.runs.map((run) => run.loadGrid(main)));
+    await Promise.all(report.runs.map((run) => run.loadGrid(report.mainGrid(run))));
     viewState.begin(report.home(), location.hash);
     drawing.begin();
     await Promise.all(report.runs.flatMap((run) => [run.loadSeries(), run.loadRelations()]));

@@ -55,7 +55,7 @@ export class Navigation {
     const found = await this.pickedRequest.find(number, index);
     if (!found) return;
     const { view, bounds } = this.viewState;
-    const ns = timeOf({ run: this.report.runs[index]!.run, view, other: undefined })(found.points, found.i);
+    const ns = timeOf({ meta: this.report.meta, run: this.report.runs[index]!.run, view, other: undefined })(found.points, found.i);
     const [low, high] = view.y;
     const isInside = ns >= low && ns <= high;
     this.centre(

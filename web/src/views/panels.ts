@@ -134,7 +134,7 @@ export class Panels {
     const run = runs[index]!.run;
     const { view } = this.viewState;
     const other = view.shown === "difference" ? runs[1] : undefined;
-    const of = ORDINATE_WORDS[ordinateOf({ run, other, view })];
+    const of = ORDINATE_WORDS[ordinateOf({ meta: this.report.meta, run, other, view })];
     const [all, completed] = ["total", "completed"].map((name) => figureOf(run, `counts.all.${name}`));
     return `${of} of ${runs.length < 2 && all !== undefined && all === completed ? "every request" : "completed requests"}`;
   }

@@ -10,7 +10,7 @@ import { Rows } from "../model/rows";
 import { FLUSH_CLASS } from "../format/classes";
 import { RunData } from "../model/run-data";
 import { figureOf } from "../charts/figures";
-import { hasResponse } from "../charts/ordinate";
+import { canShowResponse, countedAs } from "../charts/ordinate";
 import type { Bounds, Ordinate, Range, Transfer, View } from "../model/view";
 
 const BASES: readonly PageBase[] = ["start", "due", "completion", "number"];
@@ -75,24 +75,24 @@ export class Report {
     return bases.includes(wanted) ? wanted : (bases[0] ?? "due");
   }
 
-  /** Whether the responses of any run differ from its latencies. */
+  /** Whether there is a choice of the ordinate. */
   get hasResponse(): boolean {
-    return this.meta.runs.some(hasResponse);
+    return canShowResponse(this.meta.runs);
   }
 
-  /** Of two runs both must have what is shown first. */
   get firstOrdinate(): Ordinate {
-    return this.meta.runs.every(hasResponse) ? "response" : "latency";
+    return this.hasResponse ? "response" : "latency";
   }
 
-  /** The grid that decides about axes and totals. */
-  get mainGrid(): string {
-    return this.isLoad || this.bases.length === 0 ? "seek" : `${this.firstOrdinate}.${this.firstBase}`;
+  /** The grid of a run that decides about axes and totals. */
+  mainGrid({ run }: RunData): string {
+    if (this.isLoad || this.bases.length === 0) return "seek";
+    return `${countedAs(run, this.firstOrdinate)}.${this.firstBase}`;
   }
 
   /** Requests in the main grid of all runs. */
   get gridTotal(): number {
-    const of = (run: RunData) => (run.grid(this.mainGrid) ?? []).reduce((sum, p) => sum + (p?.total ?? 0), 0);
+    const of = (run: RunData) => (run.grid(this.mainGrid(run)) ?? []).reduce((sum, p) => sum + (p?.total ?? 0), 0);
     return this.runs.reduce((sum, run) => sum + of(run), 0);
   }
 
@@ -128,8 +128,9 @@ export class Report {
   private durations(): Range {
     const counts = new Float64Array(this.rows.slots);
     for (const run of this.runs) {
-      const columns = run.run.grids.find((g) => g.id === this.mainGrid)?.columns ?? 0;
-      for (const p of run.grid(this.mainGrid) ?? []) if (p && columns > 0) addRange(p, 0, columns, counts);
+      const main = this.mainGrid(run);
+      const columns = run.run.grids.find((g) => g.id === main)?.columns ?? 0;
+      for (const p of run.grid(main) ?? []) if (p && columns > 0) addRange(p, 0, columns, counts);
     }
     const lowest = counts.findIndex((n) => n > 0);
     if (lowest < 0) return [1e4, 1e10];
