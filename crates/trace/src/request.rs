@@ -176,6 +176,8 @@ pub struct Traced {
     pub delay: Nanos,
     /// Time from start to completion, if the trace has it.
     pub latency: Option<Nanos>,
+    /// First issue to the driver on the trace's clock, if issues were matched (`kernel::Paired::with_issues`).
+    pub issued: Option<Nanos>,
     /// How well the latency is known.
     pub pairing: Pairing,
     /// Errno; 0 if it succeeded or is unknown.
@@ -197,6 +199,7 @@ impl Traced {
             process: Process::default(),
             delay: Nanos(0),
             latency: None,
+            issued: None,
             pairing: Pairing::Untold,
             error: 0,
             pushed: false,
