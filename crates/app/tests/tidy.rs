@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 35] = [
+const ARROWS: [(&str, &[&str]); 36] = [
     ("text", &[]),
     ("plan", &["text"]),
     ("trace", &["plan"]),
@@ -34,6 +34,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
         ],
     ),
     ("analyze", &["archive", "evidence", "layout", "os", "plan", "text"]),
+    ("path", &["analyze", "layout", "plan", "trace"]),
     ("verify", &["archive", "content", "plan"]),
     ("plaintext", &["analyze", "archive", "judge", "layout", "plan", "text"]),
     ("view", &["analyze", "archive", "layout", "plaintext", "plan", "text"]),
@@ -63,7 +64,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
         "runner",
         &[
             "analyze", "archive", "capture", "engine", "evidence", "host", "inputs", "judge", "load", "os",
-            "plan", "text", "trace",
+            "path", "plan", "text", "trace",
         ],
     ),
     ("cluster", &["archive", "engine", "evidence", "host", "load", "os", "plan", "runner", "text"]),
