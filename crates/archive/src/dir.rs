@@ -5,6 +5,7 @@ use crate::extents::{MapsWriter, TargetMap, read_maps};
 use crate::faults::{self, Fault, FaultBytes};
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
+use crate::path::{PathCounts, PathWriter, RequestPath, read_paths};
 use crate::{ARCHIVE_VERSION, ArchiveError, Record, RunInfo, RunState};
 use iosonar_evidence::{Environment, Series};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, Unread, read_text};
@@ -28,6 +29,10 @@ pub const RECORDS: &str = "records.parquet";
 const SERIES_LOG: &str = "series.csv";
 const SERIES: &str = "series.parquet";
 const EXTENTS: &str = "extents.parquet";
+/// Times of the requests in the kernel.
+const PATH: &str = "path.parquet";
+/// Directory with the kernel's events of a run, until they are joined with its records.
+pub const PATH_EVENTS: &str = "path-events";
 /// Faults found by verification, one line of JSON each.
 pub const FAULTS: &str = "faults.jsonl";
 /// Directory with the bytes of the first faults.
@@ -67,7 +72,7 @@ pub fn is_kept_plan(file: &Path) -> bool {
 }
 
 /// Names of the files and directories of an archive.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 20] = [
     PLAN,
     ENVIRONMENT,
     ENVIRONMENT_AFTER,
@@ -77,6 +82,8 @@ const NAMES: [&str; 18] = [
     SERIES_LOG,
     SERIES,
     EXTENTS,
+    PATH,
+    PATH_EVENTS,
     FAULTS,
     FAULT_BYTES,
     INJECTED,
@@ -314,6 +321,26 @@ impl ArchiveWriter {
         })
     }
 
+    /// Starts the file with the times of the requests in the kernel, which appears when it is complete.
+    ///
+    /// # Errors
+    /// Creating it failed.
+    pub fn path_file(&self) -> Result<PathFile> {
+        let unfinished = Unfinished::new(&self.dir, PATH);
+        let writer = PathWriter::create(&unfinished.temporary, self.key_values())?;
+        Ok(PathFile { writer, unfinished })
+    }
+
+    /// Removes the kernel's events, after they were joined with the records.
+    ///
+    /// # Errors
+    /// Removal failed.
+    pub fn remove_path_events(&self) -> Result<()> {
+        let dir = self.dir.join(PATH_EVENTS);
+        let made = Made::proved(&dir, "it has the name of the directory of events in an archive");
+        made.and_then(|made| made.remove_tree(&|_| true)).map_err(|e| ArchiveError::io(&dir, e))
+    }
+
     /// Writes the faults found by verification, if any.
     pub fn write_faults(&self, faults: &[Fault]) -> Result<()> {
         if faults.is_empty() {
@@ -423,6 +450,32 @@ impl ArchiveWriter {
         ];
         pairs.extend(self.stamp.map(|stamp| ("iosonar.stamp", stamp.text().to_string())));
         pairs
+    }
+}
+
+/// Writer of the times of requests in the kernel. If dropped before its end, no file remains.
+pub struct PathFile {
+    writer: PathWriter,
+    unfinished: Unfinished,
+}
+
+impl PathFile {
+    /// Adds a request.
+    ///
+    /// # Errors
+    /// Writing failed.
+    pub fn push(&mut self, row: RequestPath) -> Result<()> {
+        self.writer.push(row).map_err(|e| ArchiveError::parquet(&self.unfinished.temporary, e))
+    }
+
+    /// Ends the file with its counts.
+    ///
+    /// # Errors
+    /// Writing failed.
+    pub fn publish(self, counts: &PathCounts) -> Result<()> {
+        let PathFile { writer, unfinished } = self;
+        let file = writer.finish(counts).map_err(|e| ArchiveError::parquet(&unfinished.temporary, e))?;
+        unfinished.publish(file)
     }
 }
 
@@ -671,6 +724,30 @@ impl Archive {
     pub fn maps(&self) -> Result<Vec<TargetMap>> {
         let path = self.dir.join(EXTENTS);
         if path.exists() { read_maps(&path) } else { Ok(Vec::new()) }
+    }
+
+    /// Calls `f` with the times of each request in the kernel; returns the counts, `None` if the path was not traced, or not joined.
+    ///
+    /// # Errors
+    /// Reading failed.
+    pub fn for_each_path(&self, f: &mut dyn FnMut(&RequestPath)) -> Result<Option<PathCounts>> {
+        let path = self.dir.join(PATH);
+        if path.exists() { read_paths(&path, f).map(Some) } else { Ok(None) }
+    }
+
+    /// Segments of the kernel's events that are not joined yet, in their order; `None` if there are none.
+    ///
+    /// # Errors
+    /// Reading the directory failed.
+    pub fn path_events(&self) -> Result<Option<Vec<PathBuf>>> {
+        let dir = self.dir.join(PATH_EVENTS);
+        if !dir.exists() {
+            return Ok(None);
+        }
+        let entries = fs::read_dir(&dir).map_err(|e| ArchiveError::io(&dir, e))?;
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        Ok(Some(files))
     }
 
     /// Faults found by verification, at most [`MOST_FAULTS`](crate::MOST_FAULTS).

@@ -19,6 +19,7 @@ mod log;
 mod names;
 mod pages;
 mod parquet;
+mod path;
 mod paths;
 mod record;
 mod recording;
@@ -27,8 +28,8 @@ mod state;
 mod text;
 
 pub use dir::{
-    Archive, ArchiveWriter, DerivedLog, EVENTS, HISTOGRAMS, LOG, MadeRecords, PARTS, RECORDS, SUMMARY,
-    SeriesLog, is_kept_plan, is_whole, parse_sample, remove_archive,
+    Archive, ArchiveWriter, DerivedLog, EVENTS, HISTOGRAMS, LOG, MadeRecords, PARTS, PATH_EVENTS, PathFile,
+    RECORDS, SUMMARY, SeriesLog, is_kept_plan, is_whole, parse_sample, remove_archive,
 };
 pub use error::ArchiveError;
 pub use extents::TargetMap;
@@ -45,6 +46,7 @@ pub use journal::{
 };
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{ColumnBatch, ROW_GROUP, RecordFile, read_records_from};
+pub use path::{PathCounts, RequestPath};
 pub use paths::{Located, Missing, PlaceOfPath};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use recording::{BLKTRACE, RecordingCounts, RecordingFacts};
