@@ -44,6 +44,7 @@ fn mask(watch: Watch) -> u16 {
     match watch {
         Watch::Queue => category::QUEUE | category::COMPLETE,
         Watch::Order => category::QUEUE | category::ISSUE,
+        Watch::Path => category::QUEUE | category::ISSUE | category::COMPLETE,
         Watch::Issue => category::ISSUE | category::REQUEUE | category::COMPLETE,
     }
 }
@@ -54,6 +55,7 @@ fn actions(watch: Watch) -> &'static [Action] {
     match watch {
         Watch::Queue => &[Action::Queue, Action::Complete],
         Watch::Order => &[Action::Queue, Action::Issue],
+        Watch::Path => &[Action::Queue, Action::Issue, Action::Complete],
         Watch::Issue => &[Action::Issue, Action::Requeue, Action::Complete],
     }
 }

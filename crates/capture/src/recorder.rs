@@ -17,6 +17,8 @@ pub enum Watch {
     Issue,
     /// Queued and issued requests, to compare their order.
     Order,
+    /// Queued, issued and completed requests: where their time went.
+    Path,
 }
 
 /// Source of the events.

@@ -52,6 +52,7 @@ impl Instance {
         let dir = root.join("instances").join(format!("{NAME}{}", std::process::id()));
         // A killed process may have had the same number; its instance is useless, unless it is in use.
         let _ = remove_leftover(&dir);
+        remove_of_dead(&root);
         let made = create::new_dir(&dir).map_err(|error| {
             // Ignore unmount errors; report the original one.
             let _ = unmount_ours();
@@ -163,6 +164,23 @@ fn remove_leftover(dir: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes instances whose process is gone. Errors are ignored: a cleanup reports them.
+fn remove_of_dead(root: &Path) {
+    let entries = fs::read_dir(root.join("instances"));
+    for entry in entries.into_iter().flatten().flatten() {
+        let is_dead =
+            process_of(&entry).is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
+        if is_dead {
+            let _ = remove_leftover(&entry.path());
+        }
+    }
+}
+
+/// Process number in the name of a recorder's instance; `None` for other instances.
+fn process_of(entry: &fs::DirEntry) -> Option<u32> {
+    entry.file_name().to_string_lossy().strip_prefix(NAME)?.parse().ok()
+}
+
 /// Removes the instances of dead recorders: their process numbers are added to `removed`, those of living ones to `alive`.
 pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<(), CaptureError> {
     let _turn = turn();
@@ -170,8 +188,7 @@ pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<()
         let instances = Path::new(place).join("instances");
         let Ok(entries) = fs::read_dir(&instances) else { continue };
         for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let Some(pid) = name.strip_prefix(NAME).and_then(|pid| pid.parse::<u32>().ok()) else { continue };
+            let Some(pid) = process_of(&entry) else { continue };
             let path = entry.path();
             match remove_leftover(&path) {
                 Ok(()) => removed.push(pid),

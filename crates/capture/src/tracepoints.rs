@@ -19,6 +19,7 @@ fn events_of(watch: Watch) -> &'static [&'static str] {
     match watch {
         Watch::Queue => &["block_bio_queue", ISSUE, ENDS[0], ENDS[1]],
         Watch::Order => &["block_bio_queue", ISSUE],
+        Watch::Path => &["block_bio_queue", ISSUE, ENDS[0], ENDS[1]],
         Watch::Issue => &[ISSUE, "block_rq_requeue", ENDS[0]],
     }
 }

@@ -99,7 +99,7 @@ impl Begun {
 /// The event that counts as the request.
 fn at(watch: Watch) -> At {
     match watch {
-        Watch::Queue | Watch::Order => At::QUEUE,
+        Watch::Queue | Watch::Order | Watch::Path => At::QUEUE,
         Watch::Issue => At::ISSUE,
     }
 }

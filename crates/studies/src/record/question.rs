@@ -33,14 +33,14 @@ impl Question {
     /// Refuses what cannot be recorded on any device.
     ///
     /// # Errors
-    /// The limit of the size is too small, or both events are to be watched, which is for the order of requests.
+    /// The limit of the size is too small, or several events are to be watched, which is for runs.
     pub fn check(&self) -> Result<(), Error> {
         if self.max_size.is_some_and(|size| size.0 < LEAST_SIZE) {
             return Err(Error::refused_because(
                 "--max-size: give 1MiB at least, or nothing would be left of a recording",
             ));
         }
-        if self.watch == Watch::Order {
+        if matches!(self.watch, Watch::Order | Watch::Path) {
             return Err(Error::refused_because("a recording has queued or issued requests, not both"));
         }
         Ok(())
