@@ -82,6 +82,7 @@ impl Summary {
                 mean_time_weighted: mean_over_time(tally.in_flight_ns, &tally.span),
                 peak: tally.most_in_flight.filter(|peak| peak.requests > 0),
             },
+            path: None,
             waiting: WaitingFacts {
                 max_for_conflict_on_one_target: most(|t| t.max_waiting),
                 max: tally.most_waiting.filter(|_| has_timetable),

@@ -2,8 +2,8 @@
 
 use crate::MostAtOnce;
 use crate::{
-    ByScope, Caution, CountsByOp, ErrorCount, Health, Judgement, Machine, OtherOp, Parts, Percentile, Rate,
-    Span, Story, TimeStats, Verdict, Verdicts,
+    ByScope, Caution, CountsByOp, ErrorCount, Health, Judgement, Machine, OtherOp, Parts, PathFacts,
+    Percentile, Rate, Span, Story, TimeStats, Verdict, Verdicts,
 };
 use iosonar_archive::{ProcessLoad, RunState, Verified};
 use iosonar_plan::{OverlapPolicy, Stamp};
@@ -54,6 +54,9 @@ pub struct Summary {
     pub response: ByScope<Option<TimeStats>>,
     /// Demanded and delivered throughput.
     pub throughput: Throughput,
+    /// Steps of the requests in the kernel. Absent if they were not traced (`--trace-path`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathFacts>,
     /// Requests between submission and completion.
     pub in_flight: OccupancyFacts,
     /// Requests between their due time and submission.

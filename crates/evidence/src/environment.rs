@@ -41,6 +41,8 @@ pub struct Environment {
     pub result: Fact<FileSystem>,
     /// Order in which requests were issued to the devices during the run: known if it was watched.
     pub issue_order: Fact<IssueOrder>,
+    /// Recording of the kernel's events during the run, and its cost: known if the path of the requests was traced.
+    pub path_tracing: Fact<PathTracing>,
     /// Writeback before the run; `None` if there was little dirty data.
     pub written_back: Option<WrittenBack>,
 }
@@ -55,6 +57,27 @@ pub struct IssueOrder {
     pub out_of_order: u64,
     /// Events lost by the kernel.
     pub lost_events: u64,
+}
+
+/// Recording of the kernel's block events during a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PathTracing {
+    /// Events that were recorded.
+    pub events: u64,
+    /// Events lost by the kernel.
+    pub lost_events: u64,
+    /// Pages of the kernel's buffers that could not be read.
+    pub damaged_pages: u64,
+    /// Size of the events on disk.
+    pub bytes: u64,
+    /// CPU time of the thread that read them, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Duration in nanoseconds.
+    pub took_ns: u64,
+    /// Why it ended early; `None` if it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
 }
 
 /// Writeback of dirty data before a run, so that it does not disturb the run.

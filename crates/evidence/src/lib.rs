@@ -10,7 +10,7 @@ mod reread;
 mod series;
 pub mod target;
 
-pub use environment::{CgroupLimit, Cgroups, Environment, IssueOrder, WrittenBack};
+pub use environment::{CgroupLimit, Cgroups, Environment, IssueOrder, PathTracing, WrittenBack};
 pub use extents::ExtentRuns;
 pub use fact::Fact;
 pub use history::{FormerRun, WrittenRange};

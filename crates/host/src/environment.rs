@@ -37,6 +37,7 @@ pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
         reread: Vec::new(),
         result: Fact::absent("the result's directory was not named"),
         issue_order: Fact::absent("it was not watched (--watch-order)"),
+        path_tracing: Fact::absent("it was not traced (--trace-path)"),
         written_back: None,
     }
 }

@@ -1,7 +1,7 @@
 //! Computes the figures of an input.
 
 use crate::{Input, OpenError};
-use iosonar_analyze::{Limits, Machine, Passing, Summary, Tally, Wanted, pass};
+use iosonar_analyze::{Limits, Machine, Passing, PathFacts, Summary, Tally, Wanted, pass};
 use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
 use iosonar_evidence::Environment;
 use iosonar_judge::{Case, Samples};
@@ -115,6 +115,8 @@ pub(crate) fn summarize(
         machine: input.and_then(Input::machine),
         ..Summary::new(tally, plan, info)
     };
+    let path = input.and_then(|input| input.path(summary.run.has_timetable));
+    let summary = Summary { path, ..summary };
     let evidence = input.and_then(|input| input.evidence(&summary, info));
     let case = evidence.as_ref().map(|evidence| evidence.case(plan, info, &summary, tally));
     let judgement = case.as_ref().map(iosonar_judge::judge);
@@ -160,6 +162,11 @@ impl Input {
     pub fn machine(&self) -> Option<Machine> {
         let machine = self.beside(Machine::of(self.archive()?))?;
         Some(machine).filter(|machine| *machine != Machine::default())
+    }
+
+    /// Steps of the requests in the kernel, if they were traced and can be read (see [`Input::unread`]).
+    fn path(&self, has_timetable: bool) -> Option<PathFacts> {
+        self.beside(PathFacts::of(self.archive()?, has_timetable))?
     }
 
     /// Returns evidence read beside the records; `None` on errors, which cost no figure of the records, and are noted.

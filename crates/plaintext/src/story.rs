@@ -121,6 +121,8 @@ fn figures(summary: &Summary) -> Lines {
         .all
         .iter()
         .for_each(|times| out.line(&row("latency", times, "submitted to done: the target")));
+    let device = summary.path.as_ref().and_then(|path| path.issue_to_complete.as_ref());
+    device.iter().for_each(|times| out.line(&row("device", times, "by the kernel: the device alone")));
     if let Some(done) = summary.throughput.delivered {
         let wanted = summary.throughput.demanded.filter(|_| summary.has_target_rate());
         let wanted = wanted.map_or(String::new(), |wanted| {

@@ -64,10 +64,14 @@ fn reap_lag(list: &mut List, summary: &Summary) {
     let (Some(lag), Some(latency)) = (summary.health.reap_lag, summary.latency.all) else { return };
     let late = lag.p99_ns.unwrap_or(lag.max_ns);
     if late > latency.p50_ns.clamp(REAP_LAG_FLOOR_NS, REAP_LAG_CEILING_NS) && is_compared(summary) {
+        let seen = summary.path.as_ref().and_then(|path| path.complete_to_seen?.p99_ns);
+        let seen = seen.map_or(String::new(), |late| {
+            format!(" By the kernel's events, 1 % of the ends were seen {} late or more.", span(late))
+        });
         let text = format!(
             "Ends of requests may have been seen late: 1 % of the latencies may be too long by {} or more, up to {}, because \
              the issuing thread was busy; the time for which it waited for a CPU comes on top. Half of the latencies are below \
-             {}. Leave it CPUs of its own, or slow the load down.",
+             {}.{seen} Leave it CPUs of its own, or slow the load down.",
             span(late),
             span(lag.max_ns),
             span(latency.p50_ns)

@@ -1,6 +1,7 @@
 //! The summary as plain ASCII text for a terminal, at most 79 columns wide.
 
 mod parts;
+mod path;
 
 use crate::health;
 use crate::lines::{COLUMNS, Lines, ascii, shorten};
@@ -20,6 +21,7 @@ pub fn summary(summary: &Summary) -> String {
     header(&mut out, summary);
     counts(&mut out, summary);
     times(&mut out, summary);
+    path::path(&mut out, summary);
     others(&mut out, summary);
     percentiles(&mut out, summary);
     throughput(&mut out, summary);

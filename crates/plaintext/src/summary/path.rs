@@ -1,0 +1,58 @@
+//! Where the time of the requests went in the kernel.
+
+use super::time;
+use crate::lines::Lines;
+use iosonar_analyze::{PathFacts, Summary, TimeStats};
+use iosonar_text::units;
+
+/// Steps of the requests, how many of them are known, and what that cost. Nothing if they were not traced.
+pub(super) fn path(out: &mut Lines, s: &Summary) {
+    let Some(path) = &s.path else { return };
+    let heads = ["mean", "p50", "p95", "p99", "max"].map(|head| format!("{head:>10}")).concat();
+    out.heading(&format!("{:22}{heads}", "Path in the kernel"));
+    for (name, times) in steps(path) {
+        out.line(&format!("  {name:20}{}", cells(times)));
+    }
+    out.paragraph("  ", &known(path));
+    out.paragraph("  ", &cost(path));
+    path.broken.iter().for_each(|why| out.paragraph("  ", &format!("the recording ended early: {why}")));
+}
+
+fn steps(path: &PathFacts) -> impl Iterator<Item = (&'static str, &TimeStats)> {
+    let steps = [
+        ("issue delay", &path.delay),
+        ("submit to queue", &path.submit_to_queue),
+        ("queue to driver", &path.queue_to_issue),
+        ("device", &path.issue_to_complete),
+        ("completion delay", &path.complete_to_seen),
+    ];
+    steps.into_iter().filter_map(|(name, times)| Some((name, times.as_ref()?)))
+}
+
+fn cells(times: &TimeStats) -> String {
+    let all = [Some(times.mean_ns), Some(times.p50_ns), times.p95_ns, times.p99_ns, Some(times.max_ns)];
+    all.map(|ns| format!("{:>10}", ns.map_or("-".into(), time))).concat()
+}
+
+/// Requests with known steps, and the others.
+fn known(path: &PathFacts) -> String {
+    let all = path.joined + path.not_joined;
+    let mut text = format!("known for {} of {} requests", units::grouped(path.joined), units::grouped(all));
+    if path.without_place > 0 {
+        text += &format!("; {} more have no place on the device", units::grouped(path.without_place));
+    }
+    text + &format!("; {} events lost", units::grouped(path.lost_events))
+}
+
+fn cost(path: &PathFacts) -> String {
+    let cost = &path.cost;
+    let share = cost
+        .share_of_one
+        .map_or(String::new(), |share| format!(" ({} % of one CPU)", units::number(share * 100.0)));
+    format!(
+        "cost: {} events, {}, {}{share} to read them, beside the kernel's own part",
+        units::grouped(cost.events),
+        units::bytes(cost.bytes),
+        time(cost.cpu_ns)
+    )
+}
