@@ -56,6 +56,8 @@ mod layout_latency;
 mod layout_run;
 #[path = "devices/outputs.rs"]
 mod outputs;
+#[path = "devices/path.rs"]
+mod path;
 #[path = "devices/probe.rs"]
 mod probe;
 #[path = "devices/readers.rs"]

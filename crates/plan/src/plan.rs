@@ -84,6 +84,8 @@ pub struct Plan {
     pub anyway: bool,
     /// Whether the kernel's tracepoints are watched for requests that overtake others.
     pub watch_order: bool,
+    /// Whether the kernel's tracepoints record where the time of each request goes.
+    pub trace_path: bool,
     /// Whether random blocks of the targets are read twice before the run.
     pub probe: Probe,
 }
@@ -112,6 +114,7 @@ impl Plan {
             claim: None,
             anyway: false,
             watch_order: false,
+            trace_path: false,
             probe: Probe::Auto,
         }
     }
@@ -292,6 +295,7 @@ pub(crate) mod tests {
             claim: Some(Claim::Device),
             anyway: true,
             watch_order: false,
+            trace_path: false,
             probe: Probe::Off,
             targets: vec![
                 Target::new("/dev/sdx"),

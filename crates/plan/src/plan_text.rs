@@ -27,6 +27,8 @@ pub(crate) struct PlanText {
     #[serde(default, skip_serializing_if = "is_default")]
     watch_order: bool,
     #[serde(default, skip_serializing_if = "is_default")]
+    trace_path: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
     probe: Probe,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     passes: Option<u32>,
@@ -131,7 +133,8 @@ impl TryFrom<PlanText> for Plan {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
         let PlanText { overlap, pacing, memory, faults, inject, verify, sample_every, .. } = text;
-        let PlanText { coordination, targets, phases, claim, anyway, watch_order, probe, .. } = text;
+        let PlanText { coordination, targets, phases, claim, anyway, watch_order, trace_path, probe, .. } =
+            text;
         let depth = depth.unwrap_or(1);
         let (targets, workloads): (Vec<Target>, Vec<_>) = targets.into_iter().map(TargetText::split).unzip();
         let phases = match phases.is_empty() {
@@ -170,6 +173,7 @@ impl TryFrom<PlanText> for Plan {
             claim,
             anyway,
             watch_order,
+            trace_path,
             probe,
         })
     }
@@ -246,7 +250,7 @@ impl From<Plan> for PlanText {
         let is_short = plan.is_short();
         let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
         let Plan { pacing, memory, faults, verify, inject, sample_every, targets, .. } = plan;
-        let Plan { mut phases, claim, anyway, watch_order, probe, .. } = plan;
+        let Plan { mut phases, claim, anyway, watch_order, trace_path, probe, .. } = plan;
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
         let passes = short.as_ref().map(|phase| phase.passes);
@@ -270,6 +274,7 @@ impl From<Plan> for PlanText {
             claim,
             anyway,
             watch_order,
+            trace_path,
             probe,
             passes,
             depth,

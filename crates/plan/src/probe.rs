@@ -54,7 +54,7 @@ impl FromStr for Probe {
 mod tests {
     use super::*;
     use crate::plan::tests::sample;
-    use crate::validate_verification::{validate_probe, validate_watch_order};
+    use crate::validate_verification::{validate_probe, validate_trace_path, validate_watch_order};
     use crate::{Access, Claim, Engine, Executor, Plan};
 
     fn probing(probe: Probe) -> Plan {
@@ -93,6 +93,20 @@ mod tests {
         assert!(validate_watch_order(&plan).unwrap_err().to_string().contains("several processes"));
         let simulated = Plan { watch_order: true, ..sample() };
         assert!(validate_watch_order(&simulated).unwrap_err().to_string().contains("watch_order"));
+    }
+
+    #[test]
+    fn rejects_path_of_requests_that_no_kernel_event_shows() {
+        let refused = |change: fn(&mut Plan)| {
+            let mut plan = Plan { trace_path: true, ..probing(Probe::Off) };
+            assert_eq!(validate_trace_path(&plan), Ok(()));
+            change(&mut plan);
+            validate_trace_path(&plan).unwrap_err().to_string()
+        };
+        assert!(refused(|plan| plan.targets[0].executor = Executor::Process).contains("several processes"));
+        assert!(refused(|plan| plan.access.buffered = true).contains("page cache"));
+        assert!(refused(|plan| plan.watch_order = true).contains("watch_order"));
+        assert!(refused(|plan| plan.engine = sample().engine).contains("without I/O"));
     }
 
     #[test]

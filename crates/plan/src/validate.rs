@@ -7,7 +7,9 @@ use crate::validate_engine::validate_engine;
 use crate::validate_executor::validate_executors;
 use crate::validate_injection::validate_injections;
 use crate::validate_phase::validate_phases;
-use crate::validate_verification::{validate_probe, validate_verification, validate_watch_order};
+use crate::validate_verification::{
+    validate_probe, validate_trace_path, validate_verification, validate_watch_order,
+};
 use crate::{ByteSize, Engine, InvalidPlan, LoadPace, Nanos, Plan, SimModel, Target, TraceReplay};
 use iosonar_text::shown;
 
@@ -46,6 +48,7 @@ impl Plan {
         validate_executors(self)?;
         validate_probe(self)?;
         validate_watch_order(self)?;
+        validate_trace_path(self)?;
         validate_verification(self)?;
         validate_injections(self)?;
         validate_phases(self)

@@ -68,3 +68,26 @@ pub(crate) fn validate_watch_order(plan: &Plan) -> Result {
         of_order("requests of several processes are not watched").remedy("remove `executor` or `watch_order`")
     })
 }
+
+/// The kernel's events are recorded of one process, whose requests reach a device as they are.
+pub(crate) fn validate_trace_path(plan: &Plan) -> Result {
+    if !plan.trace_path {
+        return Ok(());
+    }
+    let of_path = |rule: &str| InvalidPlan::of("trace_path", rule).value(plan.trace_path);
+    require(plan.engine.is_real(), || {
+        of_path("an engine without I/O has no requests in the kernel")
+            .remedy("use another `engine`, or remove `trace_path`")
+    })?;
+    require(!plan.has_processes(), || {
+        of_path("requests of several processes are not traced").remedy("remove `executor` or `trace_path`")
+    })?;
+    require(!plan.access.buffered, || {
+        of_path("the page cache changes the requests of a run before they reach the block layer")
+            .remedy("use direct I/O, or remove `trace_path`")
+    })?;
+    require(!plan.watch_order, || {
+        of_path("it does not go with `watch_order`: both read the kernel's events")
+            .remedy("remove one of them")
+    })
+}

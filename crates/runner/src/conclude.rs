@@ -1,7 +1,7 @@
 //! From records in their log to Parquet and a summary. No record is lost where that fails, for example because the disk is
 //! full: the log stays, and the state of the result says so.
 
-use crate::Ended;
+use crate::{Ended, path_join};
 use iosonar_analyze::{Limits, Passing};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, Record, RunInfo, RunState};
 use iosonar_inputs::{Figures, FiguresError, Input, OpenError, SummaryOptions};
@@ -15,6 +15,8 @@ pub enum Problem {
     NotConverted(ArchiveError),
     /// The summary.
     SummaryNotKept(ArchiveError),
+    /// The times of the requests in the kernel: its events stay.
+    PathNotJoined(anyhow::Error),
     /// That one of the others happened: `run.json` still says that the run finished.
     StateNotKept(ArchiveError),
 }
@@ -85,6 +87,7 @@ impl Encoded {
     pub fn sum_up(self) -> Result<Concluded, ConcludeError> {
         let Encoded { mut ended, options, seen, mut problems } = self;
         let dir = ended.archive.dir().to_path_buf();
+        problems.extend(path_join::join(&ended.archive).err().map(Problem::PathNotJoined));
         let input = Input::of_archive(Archive::open(&dir)?)?;
         let mut figures = Figures::of_seen(seen, &input, &options, &ended.info)?;
         if let Err(error) = keep(&dir, &figures, &ended.info) {
@@ -154,6 +157,8 @@ pub fn conclude_late(archive: &Archive) -> Result<Archive, ConcludeError> {
     if info.state.is_complete() {
         info.state = RunState::Finished;
     }
+    // Without room for these times, their events stay.
+    let _ = path_join::join(&writer);
     let input = Input::of_archive(Archive::open(archive.dir())?)?;
     let figures = Figures::of_seen(seen, &input, &options, &info)?;
     keep(archive.dir(), &figures, &info)?;

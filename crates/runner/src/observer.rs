@@ -136,6 +136,9 @@ fn write_problem(f: &mut fmt::Formatter<'_>, problem: &Problem, dir: &Path) -> f
                 "iosonar: {error}; the summary is not kept: make room, then 'iosonar show {dir}' writes it"
             )
         }
+        Problem::PathNotJoined(error) => {
+            write!(f, "iosonar: {error:#}; the path of the requests in the kernel is not known")
+        }
         Problem::StateNotKept(error) => {
             write!(f, "iosonar: {error}; run.json still says that the run finished")
         }

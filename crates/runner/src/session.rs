@@ -1,6 +1,7 @@
 //! A session: shared by all runs of one verb; executes plans and computes their summaries.
 
 use crate::order_watch::OrderWatch;
+use crate::path_trace::PathTrace;
 use crate::{
     CarryOutError, Concluded, Ended, Error, Notice, Observer, Ready, Scene, Stage, preflight, write_back,
 };
@@ -82,9 +83,17 @@ impl Session {
             true => Some(OrderWatch::start(&environment, ready.prepared().workers())?),
             false => None,
         };
+        let path = match ready.prepared().plan().trace_path {
+            true => Some(PathTrace::start(&environment)?),
+            false => None,
+        };
         let mut begun = ready.begin(environment, &dir, &self.command).map_err(Error::refused)?;
         if let Some(order) = order {
             begun = begun.noting(move |after| after.issue_order = order.end());
+        }
+        if let Some(path) = path {
+            let kept = path.keep_in(&dir);
+            begun = begun.noting(move |after| after.path_tracing = kept.end());
         }
         announcement(begun.prepared()).iter().for_each(|line| self.observer.notice(&Notice::Target(line)));
         cautions.iter().for_each(|line| self.observer.notice(&Notice::Caution(line)));

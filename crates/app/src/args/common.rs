@@ -79,6 +79,13 @@ pub struct IoArgs {
     /// time.
     #[arg(long)]
     pub watch_order: bool,
+    /// Record where the time of each request goes in the kernel
+    ///
+    /// Joins each request with the kernel's block tracepoints: queued, issued to the driver, completed by
+    /// the device, seen by this program. Needs root, costs some CPU time, and goes with direct I/O. 'show --all' has
+    /// the steps, path.parquet the times of each request.
+    #[arg(long)]
+    pub trace_path: bool,
     /// Read random blocks twice before the run, to find caches below Linux: auto, on or off
     ///
     /// Takes up to 4 s for each target, and writes nothing. auto, the default: before runs of a minute

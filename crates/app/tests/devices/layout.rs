@@ -37,6 +37,11 @@ impl Volume {
         self.mounted.path().join(name)
     }
 
+    /// Path of the device.
+    pub fn device_path(&self) -> PathBuf {
+        self.device.path().to_path_buf()
+    }
+
     /// Mounts the device again.
     pub fn remounted(self) -> Volume {
         let device = self.unmounted();

@@ -80,6 +80,7 @@ pub fn empty(targets: &[&str]) -> Run {
             claim: None,
             anyway: false,
             watch_order: false,
+            trace_path: false,
             probe: Probe::Auto,
             sample_every: Nanos::SECOND,
             destroy: true,

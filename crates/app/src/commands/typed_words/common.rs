@@ -23,6 +23,7 @@ pub const FIELDS: &[(&str, &str)] = &[
     ("claim", "--claim"),
     ("anyway", "--anyway"),
     ("watch_order", "--watch-order"),
+    ("trace_path", "--trace-path"),
     ("probe", "--probe"),
     ("pacing.pin", "--pin"),
     ("pacing.nice", "--nice"),
