@@ -1,5 +1,5 @@
-// Makes dist/viewer.js: one script that is the page's viewer and, from a blob of its own text, its worker; and
-// dist/viewer.css, which belongs into the head.
+// Makes dist/viewer.js: one script that is the page's viewer and, from a blob of its own text, its worker;
+// dist/viewer.css, which belongs into the head; and dist/live.js, the script of the page that shows a running run.
 import { build } from "esbuild";
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
@@ -26,6 +26,17 @@ await build({
   entryPoints: [SOURCE + "views/style.css"],
   outfile: new URL("./dist/viewer.css", import.meta.url).pathname,
   minify: true,
+});
+
+await build({
+  entryPoints: [new URL("./live/live.ts", import.meta.url).pathname],
+  outfile: new URL("./dist/live.js", import.meta.url).pathname,
+  bundle: true,
+  minify: true,
+  format: "iife",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
 });
 
 // esbuild is quick, terser is thorough: the page is to stay small.

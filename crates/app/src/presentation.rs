@@ -34,8 +34,13 @@ pub fn options(limits: Limits, demand: &DemandArgs) -> AnalysisOptions {
         demand: demand.options(),
         one_device: demand.one_device,
         throughput_window_ns: demand.throughput_window.map(|window| window.0),
-        memory_limit: MEMORY_LIMIT.get().copied().flatten(),
+        ..default_options()
     }
+}
+
+/// Options of an analysis whose command line has none.
+pub fn default_options() -> AnalysisOptions {
+    AnalysisOptions { memory_limit: MEMORY_LIMIT.get().copied().flatten(), ..AnalysisOptions::default() }
 }
 
 /// Kernel and the first target's scheduler, for pictures.

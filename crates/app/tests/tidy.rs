@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 36] = [
+const ARROWS: [(&str, &[&str]); 37] = [
     ("text", &[]),
     ("plan", &["text"]),
     ("trace", &["plan"]),
@@ -99,6 +99,7 @@ const ARROWS: [(&str, &[&str]); 36] = [
         "iosonar",
         &["analyze", "archive", "engine", "inputs", "os", "plan", "runner", "studies", "text", "trace"],
     ),
+    ("serve", &[]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (
@@ -123,6 +124,7 @@ const ARROWS: [(&str, &[&str]); 36] = [
             "plan",
             "runner",
             "scratch",
+            "serve",
             "studies",
             "text",
             "trace",

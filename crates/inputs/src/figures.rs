@@ -155,7 +155,9 @@ impl Input {
         let samples = self.beside(Samples::of(archive))?;
         let span = summary.span;
         let samples = samples.covering(span.first_due_ns.unwrap_or(0), span.end_ns());
-        Some(Evidence { before: archive.environment(), after: archive.environment_after(), samples })
+        // Changes during the whole run cannot be compared with a part of it.
+        let after = if self.is_part() { None } else { archive.environment_after() };
+        Some(Evidence { before: archive.environment(), after, samples })
     }
 
     /// Machine of a run, if its archive records it; `None`, too, if it cannot be read (see [`Input::unread`]).

@@ -22,7 +22,7 @@ pub use comparison::{ComparisonError, comparisons};
 pub use error::OpenError;
 pub use figures::{Figures, FiguresError, SummaryOptions};
 use iosonar_analyze::{DISPLACEMENT, Judgement, Limits, Records, SUMMARY_VERSION, Summary, Tally};
-use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState, TOOL};
+use iosonar_archive::{Archive, CpuUse, Fields, LogEnd, Record, RecordFile, RunInfo, RunState, Stalls, TOOL};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_plan::{ByteSize, Plan};
 use iosonar_text::shown;
@@ -63,9 +63,28 @@ enum Kind {
 
 struct Opened {
     archive: Archive,
-    /// Absent while the records are in the log.
+    /// Absent while the records are in the log, and if they are `held`.
     file: Option<RecordFile>,
+    /// Records in place of those of the archive: a part of them.
+    held: Option<Vec<Record>>,
     log_end: OnceLock<LogEnd>,
+}
+
+impl Opened {
+    /// Facts about the run. Sums over all of it say nothing about a part.
+    fn run(&self) -> RunInfo {
+        let run = self.archive.run().clone();
+        if self.held.is_none() {
+            return run;
+        }
+        RunInfo {
+            recorder_stalls: Stalls::default(),
+            push_back_stalls: Stalls::default(),
+            buffer_stalls: Stalls::default(),
+            cpu: CpuUse::default(),
+            ..run
+        }
+    }
 }
 
 impl Input {
@@ -95,15 +114,27 @@ impl Input {
 
     /// An input from an archive that is already open.
     pub fn of_archive(archive: Archive) -> Result<Input, OpenError> {
-        let name = archive.dir().display().to_string();
         let file = archive.record_file()?;
-        let opened = Opened { archive, file, log_end: OnceLock::new() };
-        Ok(Input {
-            name,
+        Ok(Input::of_opened(Opened { archive, file, held: None, log_end: OnceLock::new() }))
+    }
+
+    /// An input of an archive with a part of its records, for example the latest ones of a run that is running.
+    pub fn of_part(archive: Archive, records: Vec<Record>) -> Input {
+        Input::of_opened(Opened { archive, file: None, held: Some(records), log_end: OnceLock::new() })
+    }
+
+    /// Whether it has a part of an archive's records.
+    fn is_part(&self) -> bool {
+        matches!(&self.kind, Kind::Archive(opened) if opened.held.is_some())
+    }
+
+    fn of_opened(opened: Opened) -> Input {
+        Input {
+            name: opened.archive.dir().display().to_string(),
             kind: Kind::Archive(Box::new(opened)),
             read: AtomicU64::new(0),
             unread: OnceLock::new(),
-        })
+        }
     }
 
     /// Number of records read so far.
@@ -170,7 +201,7 @@ impl Input {
     /// The plan that was executed, and facts about the run; for a load those of a run of it.
     pub fn run(&self) -> (Plan, RunInfo) {
         match &self.kind {
-            Kind::Archive(opened) => (opened.archive.plan().clone(), opened.archive.run().clone()),
+            Kind::Archive(opened) => (opened.archive.plan().clone(), opened.run()),
             Kind::Load(load) => load.run(&self.name),
             Kind::Result(result) => (result.imported.plan.clone(), result.imported.run.clone()),
         }
@@ -221,7 +252,10 @@ impl Input {
 impl Records for Input {
     fn parts(&self) -> usize {
         match &self.kind {
-            Kind::Archive(opened) => opened.file.as_ref().map_or(1, RecordFile::parts),
+            Kind::Archive(opened) => match &opened.held {
+                Some(records) => records.parts(),
+                None => opened.file.as_ref().map_or(1, RecordFile::parts),
+            },
             Kind::Load(_) | Kind::Result(_) => 1,
         }
     }
@@ -234,9 +268,10 @@ impl Records for Input {
         match &self.kind {
             Kind::Load(load) => load.read(f),
             Kind::Result(result) => result.read(&self.name, f),
-            Kind::Archive(opened) => match &opened.file {
-                Some(file) => file.read_part(part, wanted, f).map_err(io::Error::other),
-                None => {
+            Kind::Archive(opened) => match (&opened.held, &opened.file) {
+                (Some(records), _) => records.read_part(part, wanted, f),
+                (None, Some(file)) => file.read_part(part, wanted, f).map_err(io::Error::other),
+                (None, None) => {
                     let one = &mut |record: &Record| f(std::slice::from_ref(record));
                     let end = opened.archive.for_each_record(one).map_err(io::Error::other)?;
                     opened.log_end.get_or_init(|| end);
@@ -248,9 +283,10 @@ impl Records for Input {
 
     fn records_before(&self, part: usize) -> Option<u64> {
         match &self.kind {
-            Kind::Archive(opened) => match &opened.file {
-                Some(file) => Some(file.records_before(part)),
-                None => (part == 0).then_some(0),
+            Kind::Archive(opened) => match (&opened.held, &opened.file) {
+                (Some(records), _) => records.records_before(part),
+                (None, Some(file)) => Some(file.records_before(part)),
+                (None, None) => (part == 0).then_some(0),
             },
             Kind::Load(_) | Kind::Result(_) => (part == 0).then_some(0),
         }
@@ -265,7 +301,10 @@ impl Records for Input {
 
     fn end_hint_ns(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Archive(opened) => Some(opened.file.as_ref()?.due_range()?.1),
+            Kind::Archive(opened) => match &opened.held {
+                Some(records) => records.end_hint_ns(),
+                None => Some(opened.file.as_ref()?.due_range()?.1),
+            },
             Kind::Load(load) => load.end_hint_ns(),
             Kind::Result(_) => None,
         }

@@ -8,6 +8,7 @@ mod data;
 mod density;
 pub mod fonts;
 pub mod live;
+pub mod live_page;
 mod machine_lanes;
 mod matrix_comparison_page;
 mod matrix_page;

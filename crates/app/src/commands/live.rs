@@ -1,5 +1,6 @@
 //! `iosonar live`: a finished or running run in the live view.
 
+use super::live_http::live_http;
 use super::open;
 use crate::archive_view::{Show, Source};
 use crate::args::live::LiveArgs;
@@ -20,6 +21,9 @@ use std::sync::Arc;
 /// Shows an archive.
 pub fn live(args: &LiveArgs) -> Result<Exit, Failure> {
     let archive = open(&args.dir)?;
+    if let Some(address) = args.http {
+        return live_http(args, address.0, &archive);
+    }
     // A chosen time or speed shows existing records, not new ones.
     let is_followed = args.once || (args.at.is_none() && args.speed.is_none());
     let mut source = Source::open(&archive, is_followed)?;

@@ -21,6 +21,7 @@ mod iozone;
 mod knee;
 mod layout;
 mod live;
+mod live_http;
 mod matrix;
 mod pattern;
 mod plot;

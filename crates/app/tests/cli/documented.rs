@@ -192,6 +192,11 @@ fn on_a_terminal(command: &str) -> String {
     format!("{{ sleep 0.3; printf q; sleep 1; }} | TERM=xterm timeout 20 script -qec '{fast}' /dev/null")
 }
 
+/// Serves for a moment, at a free port.
+fn in_a_browser(command: &str) -> String {
+    format!("timeout --preserve-status -s INT 1 {} || test $? = 130", command.replace("8080", "0"))
+}
+
 /// Runs a command as it stands, in a copy of the stage.
 fn run(stage: &Lab, shown: &Shown) -> Ended {
     let mut command = shown.command.clone();
@@ -212,7 +217,9 @@ fn run(stage: &Lab, shown: &Shown) -> Ended {
     }
     let binaries = Path::new(env!("CARGO_BIN_EXE_iosonar")).parent().expect("a directory of binaries");
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
-    if command.starts_with("iosonar live ") && !command.contains("--once") {
+    if command.starts_with("iosonar live ") && command.contains("--http ") {
+        command = in_a_browser(&command);
+    } else if command.starts_with("iosonar live ") && !command.contains("--once") {
         command = on_a_terminal(&command);
     }
     let script = format!("set -euo pipefail; {command}");

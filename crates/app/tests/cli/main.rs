@@ -48,6 +48,7 @@ mod knee;
 mod layout;
 mod limits;
 mod live;
+mod live_http;
 mod live_view;
 mod loads;
 mod made_files;

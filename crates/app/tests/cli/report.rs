@@ -12,7 +12,7 @@ fn with_run() -> Lab {
     lab
 }
 
-fn meta(page: &str) -> Value {
+pub fn meta(page: &str) -> Value {
     let text = page.split_once("id=\"iosonar-meta\">").expect("data").1.split_once("</script>").unwrap().0;
     serde_json::from_str(text).expect("JSON")
 }

@@ -1,8 +1,8 @@
 //! `iosonar report`: one self-contained page.
 
-mod page;
+pub(super) mod page;
 mod place;
-mod points;
+pub(super) mod points;
 
 use self::page::{Page, fitting};
 use self::place::{PageFiles, page_path, side_car_paths};

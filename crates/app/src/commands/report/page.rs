@@ -69,9 +69,14 @@ impl Page<'_> {
     fn write(&self, place: &PageFiles) -> Result<(u64, Output), Failure> {
         let cannot = || format!("cannot write {}", shown(&place.page));
         let mut file = place.create(&place.page).map_err(Failure::refused)?;
-        self.with_materials(&mut |materials| self.page(materials, &mut file)).with_context(cannot)?;
+        self.write_to(&mut file).with_context(cannot)?;
         let size = file.size().with_context(cannot)?;
         Ok((size, file))
+    }
+
+    /// Writes the page to `out`.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.with_materials(&mut |materials| self.page(materials, out))
     }
 
     fn with_materials(&self, f: &mut dyn FnMut(&[&Material<'_>]) -> io::Result<()>) -> io::Result<()> {
