@@ -10,13 +10,14 @@ export interface RunState {
   readonly all_requests: number;
 }
 
-/** The state in words: the figures of the page are those of its part of the run. */
-export function words(state: RunState): string {
-  const { is_growing, from_ns, to_ns, requests, all_requests } = state;
-  const run = is_growing ? "running" : "ended";
-  const of = from_ns > 0 ? `all figures are of its last ${duration(to_ns - from_ns)}` : "shown from its start";
+/** The state `now` in words, and what the page that is shown covers: its figures are those of its part of the run. */
+export function words(now: RunState, shown: RunState): string {
+  const { from_ns, to_ns, requests, all_requests } = shown;
+  const time = to_ns === now.to_ns ? clock(now.to_ns) : `${clock(now.to_ns)}, shown up to ${clock(to_ns)}`;
+  const run = now.is_growing ? "running" : "ended";
+  const of = from_ns > 0 ? `all figures are of the last ${duration(to_ns - from_ns)}` : "shown from its start";
   const part = requests < all_requests ? `${requests} of ${all_requests} requests` : `${requests} requests`;
-  return `${run} · ${clock(to_ns)} · ${of}, ${part}`;
+  return `${run} · ${time} · ${of}, ${part}`;
 }
 
 function duration(ns: number): string {
