@@ -207,6 +207,15 @@ impl Player {
         }
     }
 
+    /// Growth of the lateness since before slice `first`, in seconds per second.
+    fn growth(&self, slices: &Slices, first: usize) -> Option<f64> {
+        let late = |until: usize| slices.slices[..until].iter().rposition(|slice| slice.submitted > 0);
+        let (then, now) = (late(first)?, late(self.shown)?);
+        let passed = (now - then) as u64 * slices.length_ns;
+        let difference = slices.slices[now].late.as_secs_f64() - slices.slices[then].late.as_secs_f64();
+        (passed > 0).then(|| difference / (passed as f64 / 1e9))
+    }
+
     fn moment(&self, slices: &Slices, is_growing: bool) -> Moment {
         let (length, all) = (slices.length_ns, slices.slices.len());
         let first = self.shown.saturating_sub(SECOND.div_ceil(length) as usize);
@@ -231,10 +240,16 @@ impl Player {
             waiting: None,
             backlog: (!is_growing && slices.has_demand).then_some(backlog),
             late: second.iter().map(|slice| slice.late).max().unwrap_or_default(),
+            growth: slices.has_demand.then(|| self.growth(slices, first)).flatten(),
+            ends: None,
             failed: self.failed,
             dropped: self.dropped,
             stalls: self.stalls,
             second: Nanos(end.saturating_sub((first as u64).saturating_mul(length))),
+            completed: second.iter().map(|slice| slice.completed).sum(),
+            // Requests that are due and have not completed are not recorded yet.
+            demanded: (!is_growing && slices.has_demand)
+                .then(|| second.iter().map(|slice| slice.demanded).sum()),
             classes: std::array::from_fn(class),
             bytes: second.iter().fold(0, |sum, slice| sum.saturating_add(slice.bytes)),
         }
@@ -279,6 +294,29 @@ mod tests {
         // Back again: the state is as before.
         player.show(&slices, at, false, &mut state);
         assert_eq!(state.moment().in_flight, Some(3));
+    }
+
+    #[test]
+    fn lateness_that_grows_is_seen_in_a_recorded_run() {
+        let mut slices = Slices::new(true);
+        // A request each millisecond that takes two: one is in flight at a time.
+        for i in 0..5000 {
+            let start = Nanos(i * 2_000_000);
+            let completed = Nanos(start.0 + 2_000_000);
+            slices.add(&Record { submitted: Some(start), completed: Some(completed), ..record(i, 0) });
+        }
+        let mut state = LiveState::new(Setting { base: slices.length(), ..Setting::default() });
+        let mut player = Player::default();
+        player.show(&slices, slices.until(Nanos(4 * SECOND)), false, &mut state);
+        let moment = *state.moment();
+        assert!(moment.growth.is_some_and(|growth| (growth - 0.5).abs() < 0.01), "{:?}", moment.growth);
+        assert_eq!((moment.completed, moment.demanded), (500, Some(1000)));
+        let text = draw(&state, (80, 24), Ramp::Mono, Charset::Ascii).to_text();
+        assert!(text.contains("and growing 0.5 s/s: 50 % of what is wanted"), "{text}");
+        // All is due after 5 s: the run catches up.
+        player.show(&slices, slices.until(Nanos(u64::MAX)), false, &mut state);
+        let text = draw(&state, (80, 24), Ramp::Mono, Charset::Ascii).to_text();
+        assert!(state.moment().growth.is_some() && !text.contains("% of what"), "{text}");
     }
 
     #[test]

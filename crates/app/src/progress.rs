@@ -6,7 +6,7 @@ use crate::live::{LiveView, cautions_of, title_of};
 use crate::output::{print_json, print_message};
 use crate::screen::{self, Screen};
 use crate::signals::take_status_request;
-use crate::watch::{Expected, Watch};
+use crate::watch::{Expected, Watch, growth};
 use crate::witness::{self, Witness};
 use iosonar_analyze::Limits;
 use iosonar_engine::{Prepared, Snapshot};
@@ -16,7 +16,7 @@ use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::Nanos;
 use iosonar_runner::Scene;
 use iosonar_text::units;
-use iosonar_view::live::{LiveStalls, Setting};
+use iosonar_view::live::{Alarm, LiveStalls, Moment, Setting};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::Thread;
@@ -159,6 +159,9 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     // Without `--live`, keys typed into a terminal that is not standard input are not taken.
     let screen = (wish.live || std::io::stdin().is_terminal()).then(Screen::open).flatten();
     let mut view = screen.map(|screen| LiveView::new(setting(wish, scene), screen, wish.live));
+    if let Some(view) = view.as_mut().filter(|_| watch.expected.span.is_some_and(|span| span.0 > 0)) {
+        view.state.show_whole();
+    }
     let mut looked: Option<Instant> = None;
     let (mut witness, mut signs) = (Witness::of(scene.prepared), Vec::new());
     while !scene.is_over() {
@@ -176,7 +179,7 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
             if !view.as_ref().is_some_and(LiveView::is_shown) {
                 screen::put("\r\x1b[K");
             }
-            print_message(watched_line(&watch, &signs, WIDE));
+            print_message(watched_line(&watch, &signs, most_in_flight(scene.prepared), WIDE));
         }
         let is_due = looked.is_none_or(|looked| looked.elapsed() >= REWRITE);
         if is_due {
@@ -197,11 +200,10 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
         }
         let is_pressed = !keys.is_empty();
         if (is_due || is_pressed) && !view.as_mut().is_some_and(LiveView::show) {
-            let line = scene
-                .progress
-                .scan()
-                .moment()
-                .map_or_else(|| watched_line(&watch, &signs, width()), |scan| scan.to_string());
+            let line = scene.progress.scan().moment().map_or_else(
+                || watched_line(&watch, &signs, most_in_flight(scene.prepared), width()),
+                |scan| scan.to_string(),
+            );
             screen::put(&format!("\r\x1b[K{line}"));
         }
         scene.progress.note_watching(cost.so_far());
@@ -210,7 +212,8 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     if let Some(view) = &mut view {
         view.leave();
     }
-    screen::put(&format!("\r\x1b[K{}\n{}\n", watched_line(&watch, &signs, width()), verdict(scene)));
+    let line = watched_line(&watch, &signs, most_in_flight(scene.prepared), width());
+    screen::put(&format!("\r\x1b[K{line}\n{}\n", verdict(scene)));
 }
 
 /// The kinds of signs, without their values.
@@ -246,7 +249,7 @@ fn setting(wish: &ProgressOptions<'_>, scene: &Scene<'_>) -> Setting {
     Setting {
         title: title_of(&targets, prepared.plan(), Some(prepared.plan().depth())),
         span,
-        depth: Some(u64::from(prepared.plan().depth()) * prepared.workers() as u64),
+        depth: Some(most_in_flight(prepared)),
         late_limit: Some(wish.late_limit),
         cautions: cautions_of(prepared.plan(), factors),
         base: Nanos(if span.is_some_and(|span| span < Nanos::from_secs(60)) {
@@ -266,6 +269,11 @@ fn setting(wish: &ProgressOptions<'_>, scene: &Scene<'_>) -> Setting {
     }
 }
 
+/// Maximum requests in flight.
+fn most_in_flight(prepared: &Prepared) -> u64 {
+    u64::from(prepared.plan().depth()) * prepared.workers() as u64
+}
+
 /// The outcome in a few words; the summary has the details.
 fn verdict(scene: &Scene<'_>) -> String {
     let now = scene.progress.snapshot(false);
@@ -274,23 +282,29 @@ fn verdict(scene: &Scene<'_>) -> String {
 }
 
 /// Formats the line of the last second.
-fn watched_line(watch: &Watch<'_>, signs: &[Sign], width: usize) -> String {
+fn watched_line(watch: &Watch<'_>, signs: &[Sign], depth: u64, width: usize) -> String {
     let moment = watch.moment();
+    let alarm = Alarm::of(&moment, Some(depth), None);
+    let late_end = moment.ends.filter(|_| alarm.is_some());
     let seconds = moment.second.as_secs_f64().max(1e-3);
     let [p50, p99, max] = watch.tail();
     line(
         &Facts {
             done: moment.done,
-            left: watch.expected.left(moment.done, moment.time),
+            left: watch
+                .expected
+                .left(moment.done, moment.time)
+                .or(late_end.map(|end| end.saturating_sub(moment.time))),
             now: moment.time,
             span: watch.expected.span,
-            actual: watch.completed() as f64 / seconds,
-            demanded: watch.demanded().map(|d| d as f64 / seconds),
+            actual: moment.completed as f64 / seconds,
+            demanded: moment.demanded.map(|d| d as f64 / seconds),
             bytes: moment.bytes as f64 / seconds,
             p50,
             p99,
             max,
             late: moment.late,
+            alarm,
             in_flight: moment.in_flight.unwrap_or(0),
             waiting: moment.waiting.unwrap_or(0),
             stalls: moment.stalls,
@@ -340,10 +354,16 @@ impl Meter {
     fn line(&self, now: &Snapshot, prepared: &Prepared) -> String {
         let seconds = now.now.saturating_sub(self.last.now).as_secs_f64().max(1e-3);
         let per_second = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
-        let done = self.expected.done(now.completed + now.failed + now.dropped, now.bytes, now.now);
+        let dealt_with = now.completed + now.failed + now.dropped;
+        let done = self.expected.done(dealt_with, now.bytes, now.now);
+        let alarm = self.alarm(now, prepared);
+        let (completed, second) =
+            (now.completed.saturating_sub(self.last.completed), now.now.saturating_sub(self.last.now));
+        let late_end = self.expected.late_end(dealt_with, completed, second, now.now);
+        let late_left = late_end.filter(|_| alarm.is_some()).map(|end| end.saturating_sub(now.now));
         let facts = Facts {
             done,
-            left: self.expected.left(done, now.now),
+            left: self.expected.left(done, now.now).or(late_left),
             now: now.now,
             span: self.expected.span,
             actual: per_second(now.completed, self.last.completed),
@@ -353,6 +373,7 @@ impl Meter {
             p99: now.p99,
             max: now.max,
             late: now.late,
+            alarm,
             in_flight: now.in_flight,
             waiting: now.waiting,
             stalls: LiveStalls::default(),
@@ -361,13 +382,27 @@ impl Meter {
         };
         line(&facts, WIDE)
     }
+
+    /// The alarm since the last line.
+    fn alarm(&self, now: &Snapshot, prepared: &Prepared) -> Option<Alarm> {
+        let demanded = prepared.demanded_until(now.now)?.saturating_sub(self.last_demand);
+        let moment = Moment {
+            late: now.late,
+            growth: growth(&self.last, now),
+            completed: now.completed.saturating_sub(self.last.completed),
+            demanded: Some(demanded),
+            in_flight: Some(now.in_flight),
+            ..Moment::default()
+        };
+        Alarm::of(&moment, Some(most_in_flight(prepared)), None)
+    }
 }
 
 /// Fields of a line.
 #[derive(Clone)]
 struct Facts {
     done: Option<f64>,
-    /// Time left, of a matrix.
+    /// Time left, of a matrix and of a run that is late.
     left: Option<Nanos>,
     now: Nanos,
     span: Option<Nanos>,
@@ -378,6 +413,8 @@ struct Facts {
     p99: Nanos,
     max: Nanos,
     late: Nanos,
+    /// The run cannot follow its target times.
+    alarm: Option<Alarm>,
     in_flight: u64,
     waiting: u64,
     stalls: LiveStalls,
@@ -405,29 +442,33 @@ fn line(facts: &Facts, width: usize) -> String {
     let waiting = (facts.waiting > 0).then(|| format!("wait {}", facts.waiting));
     let stalls = (facts.stalls.count > 0).then(|| format!("stalls {}", facts.stalls.count));
     let cautions = (facts.cautions > 0).then(|| format!("!{}", facts.cautions));
-    let (p99, max, late) =
-        (tail("p99", facts.p99), tail("max", facts.max), format!("late {}", lateness(facts.late)));
+    let (p99, max, late) = (tail("p99", facts.p99), tail("max", facts.max), late(facts));
     let q = facts.in_flight;
+    let growth = facts.alarm.map(|alarm| format!("{late} growing {:.1}s/s", alarm.growth));
+    let full = if facts.alarm.is_some_and(|alarm| alarm.is_full) { " full" } else { "" };
     if width >= WIDE {
         let words = |parts: [Option<String>; 3]| parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        let groups = [
-            words([Some(done.clone()), Some(time.clone()), None]),
-            words([Some(rate.clone()), ratio.clone(), None]),
-            // The space before the unit stays even without a prefix.
-            format!(
-                "{} {}B/s",
-                bytes.trim_end_matches(char::is_alphabetic),
-                bytes.trim_start_matches(|c: char| !c.is_alphabetic())
-            ),
-            words([Some(tail("p50", facts.p50)), Some(p99.clone()), Some(max.clone())]),
-            words([Some(late.clone()), Some(format!("q {q}")), waiting.clone()]),
-            stalls.clone().unwrap_or_default(),
-            cautions.clone().unwrap_or_default(),
-            facts.signs.clone(),
-        ];
-        let wide = groups.into_iter().filter(|group| !group.is_empty()).collect::<Vec<_>>().join(" | ");
-        if wide.len() <= width {
-            return wide;
+        let wide = |late: &String| {
+            let groups = [
+                words([Some(done.clone()), Some(time.clone()), None]),
+                words([Some(rate.clone()), ratio.clone(), None]),
+                // The space before the unit stays even without a prefix.
+                format!(
+                    "{} {}B/s",
+                    bytes.trim_end_matches(char::is_alphabetic),
+                    bytes.trim_start_matches(|c: char| !c.is_alphabetic())
+                ),
+                words([Some(tail("p50", facts.p50)), Some(p99.clone()), Some(max.clone())]),
+                words([Some(late.clone()), Some(format!("q {q}{full}")), waiting.clone()]),
+                stalls.clone().unwrap_or_default(),
+                cautions.clone().unwrap_or_default(),
+                facts.signs.clone(),
+            ];
+            groups.into_iter().filter(|group| !group.is_empty()).collect::<Vec<_>>().join(" | ")
+        };
+        let fits = growth.iter().chain([&late]).map(wide).find(|line| line.len() <= width);
+        if let Some(line) = fits {
+            return line;
         }
     }
     // Field and its rank for dropping if there is no room; 0 stays.
@@ -564,6 +605,12 @@ fn reading_line(elapsed: Duration, read: u64, all: Option<u64>) -> String {
     }
 }
 
+/// The lateness, in capitals while it is an alarm.
+fn late(facts: &Facts) -> String {
+    let word = if facts.alarm.is_some() { "LATE" } else { "late" };
+    format!("{word} {}", lateness(facts.late))
+}
+
 /// Formats 100 ms as 0.1s: lateness is compared with a tenth of a second.
 fn lateness(time: Nanos) -> String {
     if time.0 >= 100_000_000 && time.0 < 10_000_000_000 {
@@ -610,6 +657,7 @@ mod tests {
             p99: Nanos(8_100_000),
             max: Nanos(2_200_000_000),
             late: Nanos(300_000_000),
+            alarm: None,
             in_flight: 117,
             waiting: 0,
             stalls: LiveStalls { count: 2, last: None },
@@ -618,6 +666,16 @@ mod tests {
         };
         let text = "63% 11:40/18:30 | 4.9k/5.2k IO/s 94% | 38 MB/s | p50 240us p99 8.1ms max 2.2s | late 0.3s q 117 | stalls 2 | !1";
         assert_eq!(line(&facts, 112), text);
+        let alarm = Alarm { late: Nanos(4_600_000_000), growth: 0.9, share: Some(0.25), is_full: true };
+        let late =
+            Facts { late: alarm.late, alarm: Some(alarm), stalls: LiveStalls::default(), ..facts.clone() };
+        assert!(
+            line(&late, 120).contains("| LATE 4.6s growing 0.9s/s q 117 full | !1"),
+            "{}",
+            line(&late, 120)
+        );
+        assert!(line(&late, 112).contains("| LATE 4.6s q 117 full | !1"), "{}", line(&late, 112));
+        assert!(line(&late, 79).contains(" LATE 4.6s "), "{}", line(&late, 79));
         let doubtful = Facts { signs: "on device 3 %".into(), cautions: 0, ..facts.clone() };
         assert!(line(&doubtful, 140).ends_with("| stalls 2 | on device 3 %"));
         assert!(line(&doubtful, 79).ends_with(" on device 3 %"));

@@ -40,6 +40,20 @@ impl Expected {
         }
     }
 
+    /// Estimates the end of a run with a known number of requests from the rate of the last `second`; `None` if that is not later than
+    /// its target times.
+    pub fn late_end(self, dealt_with: u64, completed: u64, second: Nanos, now: Nanos) -> Option<Nanos> {
+        /// An end that is later by less than this counts as in time.
+        const EQUAL: Nanos = Nanos(1_000_000_000);
+        let (requests, span) = (self.requests?, self.span?);
+        if completed == 0 || second.0 == 0 {
+            return None;
+        }
+        let left = requests.saturating_sub(dealt_with) as f64 / completed as f64 * second.0 as f64;
+        let end = Nanos(now.0.saturating_add(left as u64));
+        (end > span.saturating_add(EQUAL)).then_some(end)
+    }
+
     /// Estimates the remaining time of a matrix from the rate so far.
     pub fn left(self, done: Option<f64>, now: Nanos) -> Option<Nanos> {
         /// Below this share no estimate is made.
@@ -144,6 +158,8 @@ impl<'a> Watch<'a> {
                 max,
             }
         };
+        let second = c.now.saturating_sub(then.counts.now);
+        let (completed, demanded) = (self.completed(), self.demanded());
         Moment {
             time: c.now,
             done: self.expected.done(dealt_with, c.bytes, c.now),
@@ -151,10 +167,14 @@ impl<'a> Watch<'a> {
             waiting: Some(c.waiting),
             backlog: now.demanded.map(|d| d.saturating_sub(dealt_with + c.in_flight)),
             late: c.late,
+            growth: demanded.and_then(|_| growth(&then.counts, c)),
+            ends: demanded.and_then(|_| self.expected.late_end(dealt_with, completed, second, c.now)),
             failed: c.failed,
             dropped: c.dropped,
             stalls: self.stalls.told,
-            second: c.now.saturating_sub(then.counts.now),
+            second,
+            completed,
+            demanded,
             classes: std::array::from_fn(class),
             bytes: c.bytes - then.counts.bytes,
         }
@@ -183,6 +203,13 @@ impl<'a> Watch<'a> {
         let completed = |s: Option<&Sample>| s.map_or(0, |s| s.counts.completed);
         completed(self.samples.back()) - completed(self.samples.front())
     }
+}
+
+/// Seconds by which the lateness grew per second; `None` if the time between them is too short.
+pub fn growth(then: &Snapshot, now: &Snapshot) -> Option<f64> {
+    const LEAST: f64 = 0.5;
+    let passed = now.now.saturating_sub(then.now).as_secs_f64();
+    (passed >= LEAST).then(|| (now.late.as_secs_f64() - then.late.as_secs_f64()) / passed)
 }
 
 fn merged(a: [Nanos; CLASSES], b: [Nanos; CLASSES]) -> [Nanos; CLASSES] {
@@ -227,5 +254,33 @@ impl Stalls {
             self.is_counted = true;
             self.told.last = Some((self.at, Nanos(length.as_nanos() as u64)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn end_is_estimated_only_if_it_is_late() {
+        let expected = Expected { requests: Some(1000), span: Some(Nanos(10 * S)), bytes: None };
+        let end = |done, completed| expected.late_end(done, completed, Nanos(S), Nanos(5 * S));
+        // 900 of 1000 remain, 50 each second.
+        assert_eq!(end(100, 50), Some(Nanos(23 * S)));
+        // All in time, or hardly late.
+        assert_eq!((end(500, 100), end(400, 100)), (None, None));
+        assert_eq!(end(100, 0), None);
+        let unknown = Expected { requests: None, ..expected };
+        assert_eq!(unknown.late_end(100, 50, Nanos(S), Nanos(5 * S)), None);
+    }
+
+    #[test]
+    fn growth_is_the_slope_of_the_lateness() {
+        let at = |now, late| Snapshot { now: Nanos(now), late: Nanos(late), ..Snapshot::default() };
+        assert_eq!(growth(&at(S, S), &at(3 * S, 2 * S)), Some(0.5));
+        assert_eq!(growth(&at(S, 2 * S), &at(3 * S, S)), Some(-0.5));
+        assert_eq!(growth(&at(S, 0), &at(S + 1, S)), None);
     }
 }

@@ -72,16 +72,17 @@ pub fn draw(state: &LiveState, size: (usize, usize), ramp: Ramp, charset: Charse
     let (columns, rows) = (size.0.max(LEAST.0), size.1.max(LEAST.1));
     let mut frame = Frame::new(columns, rows);
     title(&mut frame, state, look);
+    let top = 1 + alarm(&mut frame, state, look);
     if columns >= BESIDE {
         let left = columns - panel::WIDTH - 1;
-        let height = rows - 5;
+        let height = rows - 4 - top;
         let sonar = height_of_sonar(height);
-        pictures(&mut frame, state, left, (height - sonar, sonar), look);
-        panel::beside(&mut frame, state, (left + 1, 1), rows - 2, look);
+        pictures(&mut frame, state, (left, top), (height - sonar, sonar), look);
+        panel::beside(&mut frame, state, (left + 1, top), rows - 2, look);
     } else {
-        let height = rows - 9;
+        let height = rows - 8 - top;
         let sonar = height_of_sonar(height);
-        pictures(&mut frame, state, columns - 1, (height - sonar, sonar), look);
+        pictures(&mut frame, state, (columns - 1, top), (height - sonar, sonar), look);
         panel::below(&mut frame, state, rows - 5, look);
     }
     footer(&mut frame, state, rows - 1, look);
@@ -94,11 +95,19 @@ fn height_of_sonar(height: usize) -> usize {
     (height * 11 / 20 + 1).min(24)
 }
 
-/// Both pictures, up to column `right`.
+/// Draws the alarm below the title, if there is one; returns its number of rows.
+fn alarm(frame: &mut Frame, state: &LiveState, look: Look) -> usize {
+    let Some(alarm) = state.alarm() else { return 0 };
+    let room = frame.columns() - 2;
+    frame.put(1, 1, &shortened(&alarm.text(look.charset, room), room), look.bad());
+    1
+}
+
+/// Both pictures, up to column `right`; their first heading is in row `top`.
 fn pictures(
     frame: &mut Frame,
     state: &LiveState,
-    right: usize,
+    (right, top): (usize, usize),
     (of_rates, of_latencies): (usize, usize),
     look: Look,
 ) {
@@ -106,11 +115,11 @@ fn pictures(
     let step = state.per_column(width);
     let (first, columns) = state.history.view(width, step);
     let left = GUTTER + 1;
-    let area = Area { left, top: 2, width, height: of_rates };
-    heading_of_rates(frame, &columns, look);
+    let area = Area { left, top: top + 1, width, height: of_rates };
+    heading_of_rates(frame, top, &columns, look);
     throughput::draw(frame, area, &columns, state.logarithmic, look);
-    heading_of_latencies(frame, state, 2 + of_rates, look);
-    let area = Area { left, top: 3 + of_rates, width, height: of_latencies };
+    heading_of_latencies(frame, state, top + 1 + of_rates, look);
+    let area = Area { left, top: top + 2 + of_rates, width, height: of_latencies };
     sonar::draw(frame, area, &columns, state.history.lit(), state.filter, look);
     let column_ns = state.history.base_ns().saturating_mul(step as u64);
     time_axis(frame, Area { top: area.top + of_latencies, ..area }, first, column_ns, look);
@@ -122,8 +131,9 @@ fn title(frame: &mut Frame, state: &LiveState, look: Look) {
         Some(span) => format!("{}/{}", clock(moment.time.0), clock(span.0)),
         None => clock(moment.time.0),
     };
+    let end = state.late_end().map_or(String::new(), |end| format!("  end ~{}", clock(end.0)));
     let done = moment.done.map_or(String::new(), |d| format!("  {:3.0}%", (100.0 * d).floor().min(100.0)));
-    let right = format!("{time}{done} ");
+    let right = format!("{time}{end}{done} ");
     let room = frame.columns().saturating_sub(right.chars().count() + 3);
     frame.put(1, 0, &shortened(&tame(&state.setting.title, look.charset), room), Ink::Plain);
     frame.put(frame.columns() - right.chars().count(), 0, &right, Ink::Plain);
@@ -140,18 +150,18 @@ pub(super) fn shortened(text: &str, room: usize) -> String {
     chars[..head].iter().chain(&['.', '.']).chain(&chars[chars.len() - tail..]).take(room).collect()
 }
 
-fn heading_of_rates(frame: &mut Frame, columns: &[super::history::Column], look: Look) {
+fn heading_of_rates(frame: &mut Frame, row: usize, columns: &[super::history::Column], look: Look) {
     let palette = Ramp::palette();
     let (line, bar) = if look.charset == Charset::Ascii { ("-", "#") } else { ("⠤⠤", "█") };
     let mut at = 1;
     if columns.iter().any(|c| c.has_demand) {
-        frame.put(at, 1, "target   ", Ink::Plain);
-        frame.put(at + 9, 1, line, look.ramp.ink(palette.demanded));
+        frame.put(at, row, "target   ", Ink::Plain);
+        frame.put(at + 9, row, line, look.ramp.ink(palette.demanded));
         at += 12;
     }
-    frame.put(at, 1, "actual ", Ink::Plain);
-    frame.put(at + 7, 1, bar, look.ramp.ink(palette.actual));
-    frame.put(at + 10, 1, "IO/s", Ink::Plain);
+    frame.put(at, row, "actual ", Ink::Plain);
+    frame.put(at + 7, row, bar, look.ramp.ink(palette.actual));
+    frame.put(at + 10, row, "IO/s", Ink::Plain);
 }
 
 fn heading_of_latencies(frame: &mut Frame, state: &LiveState, row: usize, look: Look) {

@@ -4,6 +4,7 @@
 //! makes a [`Frame`] of it, which converts to text, or to escape sequences for the changes since the previous frame.
 //! Neither knows a clock, a terminal or an engine.
 
+mod alarm;
 mod cells;
 mod history;
 mod layout;
@@ -13,6 +14,7 @@ mod ramp;
 mod sonar;
 mod throughput;
 
+pub use alarm::Alarm;
 pub use cells::{Cell, Frame, Ink};
 pub use history::{CLASSES, Interval, LIVE_ROWS, live_row};
 pub use layout::{LEAST, draw};
@@ -78,14 +80,22 @@ pub struct Moment {
     pub backlog: Option<u64>,
     /// Issue delay of the latest request.
     pub late: Nanos,
+    /// Seconds by which `late` grew per second of the run; `None` if unknown, or without target times.
+    pub growth: Option<f64>,
+    /// Estimated end of a run that outlasts its target times.
+    pub ends: Option<Nanos>,
     /// Requests that failed since the start.
     pub failed: u64,
     /// Requests that were dropped since the start.
     pub dropped: u64,
     /// Stalls since the start.
     pub stalls: LiveStalls,
-    /// Time covered by `classes` and `bytes`: about a second.
+    /// Time covered by the fields below: about a second.
     pub second: Nanos,
+    /// Requests that completed in that time.
+    pub completed: u64,
+    /// Requests that became due in that time; `None` if unknown, or without target times.
+    pub demanded: Option<u64>,
     /// Reads, writes and pushed-back requests.
     pub classes: [ClassTimes; CLASSES],
     /// Bytes in that time.
@@ -115,6 +125,9 @@ enum Window {
 
 /// Columns of the history in one of the picture.
 const STEPS: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+
+/// Columns of a picture on a usual terminal.
+const PICTURE: usize = 64;
 
 /// State of the view.
 #[derive(Debug, Clone)]
@@ -191,9 +204,16 @@ impl LiveState {
     /// Shows less time.
     pub fn narrow(&mut self) {
         self.window = match self.window {
-            Window::Whole => Window::Rolling(STEPS.len() - 1),
+            Window::Whole => Window::Rolling(self.widest_step()),
             Window::Rolling(step) => Window::Rolling(step.saturating_sub(1)),
         };
+    }
+
+    /// Index of the widest step that shows a part of a run of known length; the last one if the length is unknown.
+    fn widest_step(&self) -> usize {
+        let Some(span) = self.setting.span else { return STEPS.len() - 1 };
+        let columns = self.history.columns_in(span);
+        STEPS.iter().rposition(|step| step * PICTURE < columns).unwrap_or(0)
     }
 
     /// Shows one kind of request; again: all of them.
@@ -221,12 +241,23 @@ impl LiveState {
         self.note.as_deref()
     }
 
+    /// The alarm, while it is true.
+    fn alarm(&self) -> Option<Alarm> {
+        Alarm::of(&self.moment, self.setting.depth, self.setting.late_limit)
+    }
+
+    /// Estimated end of a run that is late.
+    fn late_end(&self) -> Option<Nanos> {
+        self.moment.ends.filter(|_| self.alarm().is_some())
+    }
+
     /// Columns of the history in each of `width` columns of a picture.
     fn per_column(&self, width: usize) -> usize {
         match self.window {
             Window::Rolling(step) => STEPS[step],
             Window::Whole => {
-                let expected = self.setting.span.map_or(0, |span| self.history.columns_in(span));
+                let span = self.setting.span.max(self.late_end());
+                let expected = span.map_or(0, |span| self.history.columns_in(span));
                 expected.max(self.history.len()).div_ceil(width.max(1)).max(1)
             }
         }

@@ -55,15 +55,16 @@ fn facts(state: &LiveState, look: Look) -> Vec<Fact> {
         fact("backlog", m.backlog.map_or("-".into(), units::grouped), false),
         fact("late", late, is_late),
         fact("stalls", stalls, m.stalls.count > 0),
-        fact("bytes", units::byte_rate(rate(m.bytes, m.second)), false),
     ];
-    facts.extend(m.waiting.map(|n| fact("waiting", units::grouped(n), false)));
     if m.failed > 0 {
         facts.push(fact("failed", units::grouped(m.failed), true));
     }
     if m.dropped > 0 {
         facts.push(fact("dropped", units::grouped(m.dropped), true));
     }
+    // In a low terminal there is no room for the last ones.
+    facts.push(fact("bytes", units::byte_rate(rate(m.bytes, m.second)), false));
+    facts.extend(m.waiting.map(|n| fact("waiting", units::grouped(n), false)));
     facts
 }
 
@@ -85,6 +86,9 @@ pub(super) fn beside(
     let heads = ["read", "write", "pushed"].map(|c| format!("{c:>CELL$}")).concat();
     line(frame, &format!("{:10}{heads}", "last 1 s"), look.faint());
     for (name, cells) in ["IO/s", "p50", "p99", "max"].iter().zip(figures(&state.moment, look)) {
+        if *name == "p50" {
+            line(frame, "response, due to completed", look.faint());
+        }
         let cells = cells.map(|c| format!("{c:>CELL$}")).concat();
         line(frame, &format!("{name:10}{cells}"), Ink::Plain);
     }

@@ -40,10 +40,14 @@ fn state() -> LiveState {
         waiting: Some(3),
         backlog: Some(4210),
         late: Nanos(310_000_000),
+        growth: Some(0.0),
+        ends: None,
         failed: 2,
         dropped: 0,
         stalls: LiveStalls { count: 1, last: Some((Nanos(40 * S), Nanos(1_400_000_000))) },
         second: Nanos(S),
+        completed: 2000,
+        demanded: Some(2100),
         classes: [times(1000, 240), times(700, 61), times(300, 1200)],
         bytes: 38_400_000,
     });
@@ -73,6 +77,63 @@ fn any_terminal_size_draws_a_valid_frame() {
         }
         state.widen();
     }
+}
+
+/// The same run, which cannot follow and is expected to end at 10:00.
+fn late_state() -> LiveState {
+    let mut state = state();
+    let moment =
+        Moment { growth: Some(0.4), in_flight: Some(128), ends: Some(Nanos(600 * S)), ..*state.moment() };
+    state.set_moment(moment);
+    state
+}
+
+#[test]
+fn alarm_has_a_line_and_the_end_is_estimated() {
+    for size in [(60, 16), (76, 16), (80, 24), (120, 40)] {
+        let text = draw(&late_state(), size, Ramp::Mono, Charset::Unicode).to_text();
+        let lines: Vec<&str> = text.lines().collect();
+        let alarm = " LATE 310 ms and growing 0.4 s/s: 95 %";
+        assert!(lines[1].starts_with(alarm) && lines[1].ends_with(", depth full"), "{text}");
+        assert!(lines[0].contains("01:00/05:00  end ~10:00   20%"), "{text}");
+        // Everything else is there, one row below.
+        for word in ["latency", "128/128", "4 210", "310 ms", "failed", "[q]uit"] {
+            assert!(text.contains(word), "{size:?} has no {word}:\n{text}");
+        }
+        let text = draw(&state(), size, Ramp::Mono, Charset::Unicode).to_text();
+        assert!(!text.contains("LATE") && !text.contains("end ~"), "{text}");
+    }
+}
+
+#[test]
+fn whole_axis_reaches_to_the_estimated_end() {
+    let axis = |state: &mut LiveState| {
+        state.show_whole();
+        let text = draw(state, (120, 40), Ramp::Mono, Charset::Unicode).to_text();
+        text.lines().find(|line| line.contains("1 column = ")).expect("an axis").to_string()
+    };
+    // 72 columns: of 5 s for 300 s, of 9 s for 600 s.
+    assert!(axis(&mut state()).contains("1 column = 5 s"), "{}", axis(&mut state()));
+    assert!(axis(&mut late_state()).contains("1 column = 9 s"), "{}", axis(&mut late_state()));
+}
+
+#[test]
+fn narrowing_the_whole_shows_a_part_of_it() {
+    let axis = |state: &LiveState| {
+        let text = draw(state, (120, 40), Ramp::Mono, Charset::Unicode).to_text();
+        text.lines().find(|line| line.contains("1 column = ")).expect("an axis").to_string()
+    };
+    let mut state = state();
+    state.show_whole();
+    for column in ["1 column = 5 s", "1 column = 2 s", "1 column = 1 s", "1 column = 1 s"] {
+        assert!(axis(&state).contains(column), "{}", axis(&state));
+        state.narrow();
+    }
+    // A length that is not known has the widest one.
+    state.setting.span = None;
+    state.show_whole();
+    state.narrow();
+    assert!(axis(&state).contains("1 column = 1 000 s"), "{}", axis(&state));
 }
 
 #[test]
