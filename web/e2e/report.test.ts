@@ -4,6 +4,7 @@ import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   BANDS,
+  blameOf,
   HOSTILE_NAME,
   machineOf,
   makeRequests,
@@ -691,6 +692,48 @@ describe("machine", () => {
     shown(fixturePage([makeRequests({ requests: 2000 })], { samples: 0 }, style, viewer), {}, async ({ page }) => {
       expect(await page.$$eval("[data-panel^=machine-]", (all) => all.length)).toBe(0);
       expect((await stats(page)).errors).toBe(0);
+    }));
+});
+
+describe("causes over time", () => {
+  const readout = (page: Page) => page.$eval("[data-panel=blame] [data-role=readout]", (e) => e.textContent!);
+  const colors = (page: Page) =>
+    page.$eval("[data-panel=blame] [data-role=plot]", (e) => {
+      const canvas = e as HTMLCanvasElement;
+      const { data } = canvas.getContext("2d")!.getImageData(74, 9, canvas.width - 98, canvas.height - 49);
+      return new Set(new Uint32Array(data.buffer)).size;
+    });
+
+  test("stand below the sonar, and follow its zoom", () =>
+    shown(html, {}, async ({ page }) => {
+      const order = await page.$$eval("#view [data-panel]", (all) => all.map((e) => (e as HTMLElement).dataset["panel"]));
+      expect(order.indexOf("blame")).toBe(order.indexOf("sonar") + 1);
+      expect(await colors(page)).toBeGreaterThan(20);
+      const { slice_ns } = blameOf(r);
+      const halt = [200.5 * slice_ns, 201.5 * slice_ns] as [number, number];
+      await page.evaluate((t) => window.__report!.set({ t }), halt);
+      const at = await page.$eval("[data-panel=blame] .v-plot", (e) => {
+        e.scrollIntoView({ block: "center" });
+        const { left, top, width } = e.getBoundingClientRect();
+        return { x: left + 74 + (width - 98) / 2, y: top + 20 };
+      });
+      await page.mouse.move(at.x, at.y);
+      expect(await readout(page)).toContain("halted 100 % of the time");
+      expect(await readout(page)).not.toContain("depth full");
+    }));
+
+  test("have words and a table for those who do not see them", () =>
+    shown(html, { dark: true }, async ({ page }) => {
+      const label = await page.$eval("[data-panel=blame] canvas", (e) => e.getAttribute("aria-label")!);
+      expect(label).toContain("halted: up to 100 % of the time");
+      await page.click("[data-panel=blame] summary");
+      await told(page);
+      expect(await page.$$eval("[data-panel=blame] th", (all) => all.map((e) => e.textContent))).toContain('others on sda<b>"');
+    }));
+
+  test("have no strip where none is known", () =>
+    shown(fixturePage([r], { blame: false }, style, viewer), {}, async ({ page }) => {
+      expect(await page.$("[data-panel=blame]")).toBeNull();
     }));
 });
 

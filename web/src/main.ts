@@ -20,7 +20,7 @@ function begin(): void {
   const ready = app.start();
   hook(app, ready);
   ready.then(
-    () => hideStaticPicture(),
+    () => hideStaticPictures(),
     (error) => app.fail(error),
   );
 }
@@ -51,9 +51,9 @@ function say(view: HTMLElement, text: string): void {
   view.append(el("p", { class: "v-alert", role: "alert", "data-role": "banner" }, `⚠ ${text}`));
 }
 
-/** The sonar shows the same, and more. */
-function hideStaticPicture(): void {
-  document.getElementById("overview-image")?.setAttribute("hidden", "");
+/** The panels show the same, and more. */
+function hideStaticPictures(): void {
+  for (const id of ["overview-image", "blame-image"]) document.getElementById(id)?.setAttribute("hidden", "");
 }
 
 if (typeof document === "undefined") serve(globalThis as unknown as DedicatedWorkerGlobalScope);

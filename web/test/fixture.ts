@@ -7,6 +7,7 @@ import { deflateRawSync } from "node:zlib";
 import {
   PAGE_VERSION,
   type PageBase,
+  type PageBlame,
   type PageFinding,
   type PageGrid,
   type PageMachine,
@@ -345,6 +346,8 @@ export interface PageOptions extends FixtureOptions {
   readonly response?: boolean;
   /** Steps between the samples of the machine's counters; 0: there are none. */
   readonly samples?: number;
+  /** Whether causes are known over time: they are, unless this says otherwise. */
+  readonly blame?: boolean;
 }
 
 function gridsOf(run: number, r: Requests, withResponse: boolean): { grids: PageGrid[]; text: string } {
@@ -625,6 +628,26 @@ export function machineOf(r: Requests, steps: number): PageMachine {
   };
 }
 
+/** A halt, others on a device whose name is no markup, and a full depth at the end, in 500 slices. */
+export function blameOf(r: Requests): PageBlame {
+  const slices = 500;
+  const row = (cause: string, label: string, measure: string, of: (i: number) => number) => ({
+    cause,
+    label,
+    measure,
+    percent: Array.from({ length: slices }, (_, i) => of(i)),
+  });
+  return {
+    from_ns: 0,
+    slice_ns: Math.ceil(r.endNs / slices),
+    rows: [
+      row("halted", "halted", "of the time", (i) => (i >= 200 && i < 215 ? 100 : 0)),
+      row("others", 'others on sda<b>"', "of the device's greatest rate", (i) => (i >= 60 && i < 120 ? 40 + (i % 50) : i % 3)),
+      row("depth-full", "depth full", "of the response", (i) => (i > 400 ? 70 : 0)),
+    ],
+  };
+}
+
 function runOf(index: number, r: Requests, options: PageOptions): Part {
   const isLoad = options.kind === "load";
   const all = seriesOf(index, r, isLoad);
@@ -701,6 +724,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
       side_car: hasPoints ? null : "run.trace",
     },
     machine: isLoad || options.samples === 0 ? null : machineOf(r, options.samples ?? 400),
+    blame: isLoad || options.blame === false ? null : blameOf(r),
   };
   const blocks =
     grids.text +

@@ -167,7 +167,11 @@ detail: PageDetail,
 /**
  * What was sampled of the machine; absent where there are not two samples.
  */
-machine: PageMachine | null, };
+machine: PageMachine | null, 
+/**
+ * Causes of waiting over time; absent where none was found.
+ */
+blame: PageBlame | null, };
 
 /**
  * A limit.
@@ -619,6 +623,44 @@ name: string,
  * Value i holds from time i to time i + 1, with six significant digits; absent where nothing is known.
  */
 values: Array<number | null>, };
+
+/**
+ * Causes of waiting in slices of equal length.
+ */
+export type PageBlame = { 
+/**
+ * Begin of the first slice.
+ */
+from_ns: number, 
+/**
+ * Length of a slice.
+ */
+slice_ns: number, 
+/**
+ * One for each cause that was found, and for each device that others used.
+ */
+rows: Array<PageBlameRow>, };
+
+/**
+ * A cause over time.
+ */
+export type PageBlameRow = { 
+/**
+ * `halted`, `no-cpu`, `others`, `depth-full` or `conflicts`.
+ */
+cause: string, 
+/**
+ * Its name in the picture.
+ */
+label: string, 
+/**
+ * Words after a value: the whole of which it is a share.
+ */
+measure: string, 
+/**
+ * One value for each slice, 0 to 100.
+ */
+percent: Array<number>, };
 
 /**
  * The same requests in A and B.

@@ -2,6 +2,7 @@
 
 import { BAND_SHARES } from "../charts/band-shares";
 import { MOST_BARS } from "../charts/bars";
+import { blameStrips } from "../charts/blame";
 import { DELAY } from "../charts/delay";
 import { IN_FLIGHT } from "../charts/in-flight";
 import { drawMarginal } from "../charts/marginal";
@@ -53,6 +54,7 @@ export class Panels {
       this.add(sonar, "sonar", ({ shown }) => (shown === "B" ? undefined : 0));
       this.add(sonar, "sonar-b", ({ shown }) => (shown === "both" || shown === "B" ? 1 : undefined));
     } else this.add(sonar, "sonar", () => 0);
+    for (const chart of blameStrips(report.meta.runs)) this.add(chart, chart.id, single);
     const strips = report.isLoad ? LOAD_STRIPS : [...STRIPS, ...machineStrips(report.meta.runs)];
     for (const chart of strips) this.add(chart, chart.id, single);
     this.addRateToggle();

@@ -219,7 +219,7 @@ impl RunView<'_> {
     /// The visible time in whole columns of this width.
     pub(super) fn time_in(&self, width: u64, area: Rect) -> TimeScale {
         let d = self.diagrams;
-        let end = d.latency.axis().end_ns().max(d.demanded.axis().end_ns());
+        let end = end_of_time(d);
         let (begin, end) = match self.range {
             None => (0, end),
             Some(range) => {
@@ -238,6 +238,11 @@ impl<'a> Deref for RunView<'a> {
     fn deref(&self) -> &View<'a> {
         &self.view
     }
+}
+
+/// End of the time axis of pictures of the whole run: whole columns.
+pub(crate) fn end_of_time(diagrams: &Diagrams) -> u64 {
+    diagrams.latency.axis().end_ns().max(diagrams.demanded.axis().end_ns())
 }
 
 /// Input of a picture of a demand.

@@ -42,6 +42,7 @@ pub use material::{Headline, Material, RunMaterial, Subject};
 pub use matrix::{
     MatrixGrid, MatrixMaterial, Plateau, change_svg, heat_svg, latency_svg, matrix_range, plot_matrix,
 };
+pub(crate) use material::end_of_time;
 pub(crate) use percentiles::of_summary;
 
 use crate::Style;

@@ -4,8 +4,9 @@ use super::blocks::Blocks;
 use super::machine;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
-use super::{faults, figures, story};
+use super::{blame, faults, figures, story};
 use crate::svg::escape_lines;
+use crate::charts::end_of_time;
 use crate::units::{self, Charset};
 use crate::{Picture, Style, Theme, escape, raster};
 use base64::Engine;
@@ -87,8 +88,8 @@ fn words(report: &Report<'_>) -> String {
     for (name, run) in names.iter().zip(report.runs) {
         faults::write(&mut out, name, run);
     }
-    for run in &report.runs[..1] {
-        overview(&mut out, run);
+    for (name, run) in names.iter().zip(report.runs).take(1) {
+        overview(&mut out, name, run);
     }
     out.push_str("<div id=\"view\"></div>\n");
     for (name, run) in names.iter().zip(report.runs) {
@@ -419,7 +420,7 @@ fn time_figure(run: &str, key: &str, name: &str, t: &TimeStats) -> String {
 }
 
 /// The whole run as one picture: the first thing on the page, and the only picture without a script.
-fn overview(out: &mut String, run: &ReportRun<'_>) {
+fn overview(out: &mut String, name: &str, run: &ReportRun<'_>) {
     let picture = if run.material.run.is_some() { Picture::SONAR } else { Picture::THROUGHPUT };
     let Some(scene) = picture.draw(run.material, &Style::default()) else { return };
     let words = run.material.run.map_or(String::new(), |run| alternative(run.summary));
@@ -432,6 +433,9 @@ fn overview(out: &mut String, run: &ReportRun<'_>) {
         escape(&format!("{}: {words}", picture.title())),
         STANDARD.encode(raster::png(&scene))
     );
+    if let Some(shown) = &run.material.run {
+        blame::write(out, name, run, end_of_time(shown.diagrams));
+    }
 }
 
 /// The picture in a sentence, for those who cannot see it.

@@ -112,6 +112,8 @@ pub(super) struct PageRun {
     pub(super) detail: PageDetail,
     /// What was sampled of the machine; absent where there are not two samples.
     pub(super) machine: Option<PageMachine>,
+    /// Causes of waiting over time; absent where none was found.
+    pub(super) blame: Option<PageBlame>,
 }
 
 /// A limit.
@@ -443,6 +445,32 @@ pub(super) struct PageCurve {
     pub(super) values: Vec<Option<f64>>,
 }
 
+/// Causes of waiting in slices of equal length.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageBlame {
+    /// Begin of the first slice.
+    pub(super) from_ns: u64,
+    /// Length of a slice.
+    pub(super) slice_ns: u64,
+    /// One for each cause that was found, and for each device that others used.
+    pub(super) rows: Vec<PageBlameRow>,
+}
+
+/// A cause over time.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageBlameRow {
+    /// `halted`, `no-cpu`, `others`, `depth-full` or `conflicts`.
+    pub(super) cause: String,
+    /// Its name in the picture.
+    pub(super) label: String,
+    /// Words after a value: the whole of which it is a share.
+    pub(super) measure: String,
+    /// One value for each slice, 0 to 100.
+    pub(super) percent: Vec<u8>,
+}
+
 /// The same requests in A and B.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[cfg_attr(test, derive(TS))]
@@ -521,6 +549,8 @@ mod tests {
             PageMachine,
             PageLane,
             PageCurve,
+            PageBlame,
+            PageBlameRow,
             PagePairs,
             PageRatio
         );

@@ -2,6 +2,7 @@
 //! single requests, and a viewer for them. It needs no network; without a script its words and tables remain. The form is
 //! described in `docs/page.md`.
 
+mod blame;
 mod blocks;
 mod faults;
 mod figures;

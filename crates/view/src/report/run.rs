@@ -1,5 +1,6 @@
 //! Data for the viewer about one run or load, and the blocks that go with it.
 
+use super::blame;
 use super::blocks::Blocks;
 use super::figures;
 use super::machine;
@@ -140,6 +141,7 @@ impl ReportRun<'_> {
                 side_car: self.detail.side_car.clone(),
             },
             machine: run.and_then(|run| run.machine).and_then(machine::of),
+            blame: blame::of(self).map(blame::page_blame),
         }
     }
 
