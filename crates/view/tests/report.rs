@@ -5,9 +5,13 @@ mod common;
 use common::{Run, empty, extent_latencies, extreme, machine_series, replay, with_faults};
 use iosonar_analyze::demand::DemandOptions;
 use iosonar_analyze::extents::ExtentLatencies;
-use iosonar_analyze::{Choice, Findings, Kept, MachineSeries, SampledStep, Tally};
+use iosonar_analyze::{
+    Caution, CautionId, Choice, DetectorId, Findings, Kept, LimitResult, MachineSeries, PartStats, PartTimes,
+    SampledStep, Story, Summary, Tally,
+};
 use iosonar_view::report::{Detail, Facts, PointWriter, Report, ReportRun, decode_block, write};
 use iosonar_view::{Headline, Material, RunMaterial, Subject};
+use serde_json::json;
 
 /// The page of a run, with the facts of about `points` requests.
 fn html_with(run: &Run, points: u64) -> String {
@@ -26,7 +30,18 @@ fn html_of_files(
     machine: Option<&MachineSeries>,
     extents: Option<&ExtentLatencies>,
 ) -> String {
-    let (summary, diagrams) = (run.summary(), run.diagrams());
+    html_of_summary(run, &run.summary(), points, machine, extents)
+}
+
+/// The page with another summary than that of the run's records.
+fn html_of_summary(
+    run: &Run,
+    summary: &Summary,
+    points: u64,
+    machine: Option<&MachineSeries>,
+    extents: Option<&ExtentLatencies>,
+) -> String {
+    let diagrams = run.diagrams();
     let mut tally = Tally::new(run.plan.targets.len(), &Default::default());
     run.records.iter().for_each(|r| tally.add(r));
     let findings = Findings::default();
@@ -34,15 +49,15 @@ fn html_of_files(
         machine,
         extents,
         faults: &run.faults,
-        summary: &summary,
+        summary,
         diagrams: &diagrams,
         tally: Some(&tally),
         findings: Some(&findings),
     };
-    let subject = Subject::of_run(&summary, &Headline::default());
+    let subject = Subject::of_run(summary, &Headline::default());
     let demand = demand(run);
     let material = Material { subject: &subject, run: Some(material), demand: Some(&demand) };
-    let detail = detail(run, &summary, &tally, points);
+    let detail = detail(run, summary, &tally, points);
     let report = Report {
         runs: &[ReportRun {
             name: "<script>alert(3)</script>",
@@ -208,17 +223,18 @@ fn omits_machine_section_without_samples() {
 }
 
 #[test]
-fn cautions_come_before_verdicts_and_pictures() {
+fn cautions_and_figures_come_before_pictures_and_folded_limits() {
     let mut run = replay(2_000, 20.0, false);
     run.plan.access.buffered = true;
     let page = html(&run);
     let places = [
         "class=\"stamp\"",
         "class=\"cautions\"",
-        "class=\"verdicts\"",
         "class=\"tiles\"",
         "id=\"overview-image\"",
         "id=\"view\"",
+        "<details id=\"limits\">",
+        "class=\"verdicts\"",
         "<table>",
         "id=\"plan\"",
         "How to read",
@@ -229,6 +245,120 @@ fn cautions_come_before_verdicts_and_pictures() {
     .map(|word| page.find(word).unwrap_or_else(|| panic!("{word}")));
     assert!(places.is_sorted(), "{places:?}");
     assert!(page == html(&run), "the same bytes each time");
+}
+
+fn story(end_ns: u64) -> Story {
+    let event = json!({
+        "from_ns": end_ns / 4,
+        "to_ns": end_ns / 2,
+        "cause": "others",
+        "text": "others moved 98 % of the bytes on vda",
+        "requests": 100,
+        "lost_request_seconds": 1.5,
+        "share": 0.75,
+        "worst_response_ns": 1_000_000,
+    });
+    let row = json!({ "cause": "others", "device": "vda", "percent": [0, 98, 98, 0] });
+    let story = json!({
+        "headline": "dev was slower <b>",
+        "because": [{ "text": "others used vda", "evidence": ["latency.all.p50_ns", "counts.all.total"] }],
+        "worth": "not a measurement of dev",
+        "try": "iosonar run --depth 4",
+        "events": [event],
+        "shares": [{ "cause": "others", "share": 0.75 }],
+        "lost_request_seconds": 2.0,
+        "blame": { "from_ns": 0, "slice_ns": end_ns / 4, "rows": [row] },
+    });
+    serde_json::from_value(story).unwrap()
+}
+
+#[test]
+fn first_screen_states_the_story_and_the_rest_is_folded() {
+    let run = replay(2_000, 20.0, false);
+    let mut summary = run.summary();
+    summary.story = Some(story(run.end_ns()));
+    let caution = |id, text: &str| Caution::warning(id, text.into());
+    summary.cautions = vec![
+        caution(CautionId::Detected(DetectorId::ForeignIo), "the cause"),
+        caution(CautionId::Rounded, "no cause"),
+    ];
+    let page = html_of_summary(&run, &summary, 0, None, None);
+    let places = [
+        "<p class=\"headline\"><b>dev was slower &lt;b&gt;</b>",
+        "<dt>because</dt><dd title=\"show --json: latency.all.p50_ns, counts.all.total\">others used vda</dd>",
+        "<dt>worth</dt><dd><a href=\"#cautions\">not a measurement of dev</a>",
+        "<dt>try</dt><dd class=\"try\"><code>iosonar run --depth 4</code>",
+        "the cause</li>",
+        "<details id=\"other-cautions\">",
+        "no cause</li>",
+        "<span>response p50</span><b><span data-figure=\"response.all.p50_ns\"",
+        "<span>failed</span>",
+        "id=\"overview-image\"",
+        "id=\"blame-image\"",
+        "<span>others on vda</span>",
+        "id=\"view\"",
+        "<section class=\"events\"",
+        "<b>75.0 %</b> of the lost time",
+        "others moved 98 % of the bytes on vda",
+        "<details id=\"limits\">",
+        "id=\"iosonar-meta\"",
+    ]
+    .map(|word| page.find(word).unwrap_or_else(|| panic!("{word}")));
+    assert!(places.is_sorted(), "{places:?}");
+    let (words, _) = page.split_once("id=\"iosonar-meta\"").unwrap();
+    assert!(!words.contains("<details open") && !words.contains("\" open>"), "everything else is folded");
+    let blame = &meta(&page)["runs"][0]["blame"];
+    assert_eq!(blame["rows"][0]["label"], "others on vda");
+    assert_eq!(blame["rows"][0]["percent"], json!([0, 98, 98, 0]));
+}
+
+#[test]
+fn phases_have_a_column_each_and_no_figures_of_their_sum() {
+    let run = replay(2_000, 20.0, false);
+    let mut summary = run.summary();
+    let phase = |name: &str| PartStats {
+        name: name.into(),
+        number: None,
+        phase: None,
+        begin_ns: None,
+        completed: 1_000,
+        failed: 0,
+        latency: Some(PartTimes { mean_ns: 1, p50_ns: 143_700, p99_ns: None, max_ns: 2_000_000 }),
+        delay: None,
+        delivered: None,
+        in_flight_mean: None,
+    };
+    summary.parts.phases = vec![phase("fill"), phase("scan <b>")];
+    let page = html_of_summary(&run, &summary, 0, None, None);
+    assert!(!page.contains("class=\"tiles\""));
+    let phases = page.split("<section id=\"phases\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(phases.contains("<th scope=\"col\">fill</th><th scope=\"col\">scan &lt;b&gt;</th>"), "{phases}");
+    assert!(
+        phases.contains("data-figure=\"parts.phases.1.latency.p50_ns\" data-run=\"0\" data-value=\"143700\"")
+    );
+    assert!(phases.contains(">144 µs<") && phases.contains("<td>–</td>"), "{phases}");
+    assert!(page.find("id=\"phases\"").unwrap() < page.find("id=\"overview-image\"").unwrap());
+}
+
+#[test]
+fn failed_limits_are_in_the_open() {
+    let run = replay(2_000, 20.0, false);
+    let mut summary = run.summary();
+    summary.limits.delay.result = LimitResult::Failed;
+    let page = html_of_summary(&run, &summary, 0, None, None);
+    let failed = page.find("<b>✕ FAILED</b>").unwrap();
+    assert!(failed < page.find("class=\"tiles\"").unwrap());
+    assert_eq!(page.matches("✕ FAILED").count(), 1, "in one place");
+}
+
+#[test]
+fn counters_of_zero_are_only_named() {
+    let page = html(&replay(2_000, 20.0, false));
+    let counts = page.split("<details id=\"counts\">").nth(1).unwrap();
+    let (table, rest) = counts.split_once("</table>").unwrap();
+    assert!(table.contains("counts.all.completed") && !table.contains("counts.all.cancelled"), "{table}");
+    let zero = rest.split("</details>").next().unwrap();
+    assert!(zero.contains("counters are zero") && zero.contains("cancelled"), "{zero}");
 }
 
 #[test]

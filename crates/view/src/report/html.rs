@@ -4,19 +4,19 @@ use super::blocks::Blocks;
 use super::machine;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
-use super::{blame, faults, figures, story};
-use crate::svg::escape_lines;
+use super::{blame, faults, figures, phases, story, tiles, tree, warnings};
 use crate::charts::end_of_time;
+use crate::svg::escape_lines;
 use crate::units::{self, Charset};
 use crate::{Picture, Style, Theme, escape, raster};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use iosonar_analyze::compare::{Comparison, Pairs, RatioBin};
 use iosonar_analyze::{
-    ByScope, Caution, CautionId, Counts, During, LimitResult, LimitVerdict, MachineSeries, ROWS,
-    ROWS_PER_DECADE, Scope, Severity, Summary, TILE_COLUMNS, TargetSummary, TimeStats,
+    ByScope, Counts, MachineSeries, ROWS, ROWS_PER_DECADE, Scope, Summary, TILE_COLUMNS, TargetSummary,
+    TimeStats,
 };
-use iosonar_plaintext::{extent_latencies, hash, health};
+use iosonar_plaintext::{extent_latencies, health};
 use iosonar_text::{one_line, shown_json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -64,34 +64,15 @@ fn words(report: &Report<'_>) -> String {
     // Hidden by the end of the file, without a script.
     out.push_str("<p class=\"cut\" role=\"alert\">⚠ This file is cut off: copy or send it again.</p>\n");
     header(&mut out, report);
+    first_screen(&mut out, report);
+    out.push_str("<div id=\"view\"></div>\n");
     let names = names(report);
     for (name, run) in names.iter().zip(report.runs) {
-        story::write(&mut out, name, run);
+        story::events(&mut out, name, run);
     }
-    for (name, run) in names.iter().zip(report.runs) {
-        warnings(&mut out, name, run);
-    }
-    if let Some((comparison, text)) = report.comparison {
-        let (text_of_answer, covers) = (escape(&comparison.answer.text), escape(&comparison.answer.covers));
-        _ = writeln!(
-            out,
-            "<p class=\"answer\"><b>{text_of_answer}</b></p>\n<p class=\"covers\">{covers}</p>"
-        );
+    if let Some((_, text)) = report.comparison {
         folded(&mut out, "comparison", "A against B: every figure with its interval", text);
     }
-    for (name, run) in names.iter().zip(report.runs) {
-        if let Some(run) = &run.material.run {
-            verdicts(&mut out, name, run.summary);
-            tiles(&mut out, name, run.summary);
-        }
-    }
-    for (name, run) in names.iter().zip(report.runs) {
-        faults::write(&mut out, name, run);
-    }
-    for (name, run) in names.iter().zip(report.runs).take(1) {
-        overview(&mut out, name, run);
-    }
-    out.push_str("<div id=\"view\"></div>\n");
     for (name, run) in names.iter().zip(report.runs) {
         extents(&mut out, name, run);
     }
@@ -107,6 +88,32 @@ fn words(report: &Report<'_>) -> String {
     let ids: Vec<String> = ids.map(|id| format!(" · run {}", escape(id))).collect();
     _ = writeln!(out, "<footer>{}{}</footer>\n</main>", escape(report.tool), ids.concat());
     out
+}
+
+/// Stamps, the story, cautions, figures and one picture.
+fn first_screen(out: &mut String, report: &Report<'_>) {
+    let runs = || names(report).into_iter().zip(report.runs);
+    runs().for_each(|(name, run)| warnings::stamps(out, name, run));
+    if let Some((comparison, _)) = report.comparison {
+        let (text_of_answer, covers) = (escape(&comparison.answer.text), escape(&comparison.answer.covers));
+        _ = writeln!(
+            out,
+            "<p class=\"answer\"><b>{text_of_answer}</b></p>\n<p class=\"covers\">{covers}</p>"
+        );
+    }
+    runs().for_each(|(name, run)| story::write(out, name, run));
+    runs().for_each(|(name, run)| warnings::cautions(out, name, run));
+    for (name, run) in runs() {
+        if let Some(run) = &run.material.run {
+            warnings::failed_limits(out, name, run.summary);
+            if !phases::has(run.summary) {
+                tiles::write(out, name, run.summary);
+            }
+        }
+    }
+    runs().for_each(|(name, run)| faults::write(out, name, run));
+    runs().for_each(|(name, run)| phases::write(out, name, run));
+    runs().take(1).for_each(|(name, run)| overview(out, name, run));
 }
 
 /// Maximum files with latencies by extent in the page.
@@ -275,126 +282,12 @@ fn header(out: &mut String, report: &Report<'_>) {
     out.push_str("</header>\n");
 }
 
-fn warnings(out: &mut String, name: &str, run: &ReportRun<'_>) {
-    let subject = run.material.subject;
-    for stamp in &subject.stamps {
-        _ = writeln!(out, "<p class=\"stamp\" role=\"alert\">{name}{}</p>", escape(stamp));
-    }
-    if let Some(verdict) = &subject.verdict {
-        _ = writeln!(out, "<p class=\"verdict\">{name}Verdict: {}</p>", escape(verdict));
-    }
-    if subject.cautions.is_empty() {
-        _ = writeln!(out, "<p class=\"faint\">{name}No cautions.</p>");
-        return;
-    }
-    out.push_str("<section class=\"cautions\" aria-label=\"Cautions\">\n<ul>\n");
-    let judgement = run.material.run.as_ref().and_then(|run| run.summary.judgement.as_ref());
-    for one in &subject.cautions {
-        let during = match one.id {
-            CautionId::Detected(id) => judgement.and_then(|judgement| judgement.of(id)?.during),
-            _ => None,
-        };
-        caution(out, name, one, during);
-    }
-    out.push_str("</ul>\n</section>\n");
-}
-
-fn caution(out: &mut String, name: &str, caution: &Caution, during: Option<During>) {
-    let word = match caution.severity {
-        Severity::Severe => "Severe",
-        Severity::Warning => "Warning",
-        Severity::Note => "Note",
-    };
-    let link =
-        during.map_or(String::new(), |during| format!(" <a href=\"#{}\">Show the time</a>", hash(during)));
-    _ = writeln!(out, "<li><b>⚠ {name}{word}.</b> {}{link}</li>", escape(&caution.text));
-}
-
-fn verdicts(out: &mut String, run: &str, s: &Summary) {
-    out.push_str("<section class=\"verdicts\" aria-label=\"Limits\">\n");
-    for (name, verdict) in [("Latency", &s.limits.latency), ("Delay", &s.limits.delay)] {
-        let (class, text) = verdict_words(verdict);
-        _ = writeln!(
-            out,
-            "<p class=\"{class}\"><b>{run}{name}</b>, limit {}: {text}</p>",
-            units::limit(verdict.limit_ns)
-        );
-    }
-    out.push_str("</section>\n");
-}
-
-fn verdict_words(v: &LimitVerdict) -> (&'static str, String) {
-    let max = v.max_ns.map_or("–".to_string(), time);
-    match v.result {
-        LimitResult::Passed => ("ok", format!("<b>✓ passed</b>, max {max}")),
-        LimitResult::Failed => {
-            let first = v.first_due_ns.map_or("–".to_string(), |t| units::moment(t, Charset::Unicode));
-            (
-                "bad",
-                format!("<b>✕ FAILED</b>, {} above, first at {first}, max {max}", units::grouped(v.above)),
-            )
-        }
-        LimitResult::NotApplicable => ("faint", "does not apply".to_string()),
-    }
-}
-
 fn time(ns: u64) -> String {
     units::duration(ns, Charset::Unicode)
 }
 
 fn optional(ns: Option<u64>) -> String {
     ns.map_or("–".to_string(), time)
-}
-
-fn tiles(out: &mut String, run: &str, s: &Summary) {
-    _ = writeln!(out, "<section class=\"tiles\" aria-label=\"{run}Figures\">");
-    for (name, value, link) in tile_values(run, s) {
-        // Panels exist in the viewer only; without it the link leads to its place.
-        let link = match link.strip_prefix('#') {
-            Some(_) => format!("href=\"{link}\""),
-            None => format!("href=\"#view\" data-panel-link=\"{link}\""),
-        };
-        _ = writeln!(out, "<a class=\"tile\" {link}><span>{run}{name}</span><b>{value}</b></a>");
-    }
-    out.push_str("</section>\n");
-}
-
-/// Name, value as HTML and link target of each tile.
-fn tile_values(run: &str, s: &Summary) -> [(&'static str, String, &'static str); 7] {
-    let c = &s.counts.all;
-    let count = |key: &str, n: u64| figures::hook(run, key, n, &units::grouped(n));
-    let pair = |key: &str, stats: &Option<TimeStats>, names: [&str; 2]| {
-        stats
-            .as_ref()
-            .map_or("–".to_string(), |t| names.map(|name| time_figure(run, key, name, t)).join(" / "))
-    };
-    let rate = s.throughput.delivered.map_or("–".to_string(), |r| {
-        let (requests, bytes) = (r.requests_per_second, r.bytes_per_second);
-        let per_second = format!("{} /s", units::request_rate(requests));
-        let requests = figures::hook(run, "throughput.delivered.requests_per_second", requests, &per_second);
-        let bytes =
-            figures::hook(run, "throughput.delivered.bytes_per_second", bytes, &units::byte_rate(bytes));
-        format!("{requests}<br>{bytes}")
-    });
-    let met = s.throughput.delivered_share.map_or(s.why_no_target_rate().to_string(), |share| {
-        let text = format!("{} %", units::number(share * 100.0));
-        figures::hook(run, "throughput.delivered_share", share, &text)
-    });
-    let completed = count("counts.all.completed", c.completed);
-    let failed = count("counts.all.failed", c.failed);
-    let issue_error = match s.health.setup {
-        Some(_) => pair("health.issue_error", &s.health.issue_error, ["p99_ns", "max_ns"]),
-        None => "not known".to_string(),
-    };
-    [
-        ("requests completed", format!("{completed}<br>failed {failed}"), "#counts"),
-        ("delivered", rate, "throughput"),
-        ("of the target rate", met, "throughput"),
-        ("latency p50 / p99", pair("latency.all", &s.latency.all, ["p50_ns", "p99_ns"]), "sonar"),
-        ("latency p99.9 / max", pair("latency.all", &s.latency.all, ["p99_9_ns", "max_ns"]), "percentiles"),
-        ("delay p99 / max", pair("delay.all", &s.delay.all, ["p99_ns", "max_ns"]), "delay"),
-        ("issue delay p99 / max", issue_error, "#table-health"),
-    ]
 }
 
 /// The times of a distribution with their names in the summary, in the order of the tables.
@@ -414,7 +307,7 @@ fn times(t: &TimeStats) -> [(&'static str, Option<u64>); 11] {
     ]
 }
 
-fn time_figure(run: &str, key: &str, name: &str, t: &TimeStats) -> String {
+pub(super) fn time_figure(run: &str, key: &str, name: &str, t: &TimeStats) -> String {
     let known = times(t).into_iter().find_map(|(n, ns)| ns.filter(|_| n == name));
     known.map_or("–".to_string(), |ns| figures::hook(run, &format!("{key}.{name}"), ns, &time(ns)))
 }
@@ -472,6 +365,7 @@ fn findings(out: &mut String, run: &str, findings: &[PageFinding]) {
 fn tables(out: &mut String, name: &str, run: &ReportRun<'_>) {
     _ = writeln!(out, "<section aria-label=\"{name}Tables\">");
     if let Some(run) = &run.material.run {
+        warnings::other_limits(out, name, run.summary);
         run_tables(out, name, run.summary);
         if let Some(series) = run.machine {
             machine_table(out, name, series);
@@ -494,7 +388,7 @@ fn run_tables(out: &mut String, name: &str, s: &Summary) {
     targets_table(out, name, s);
 }
 
-fn folded(out: &mut String, id: &str, caption: &str, text: &str) {
+pub(super) fn folded(out: &mut String, id: &str, caption: &str, text: &str) {
     _ = writeln!(
         out,
         "<details id=\"{id}\">\n<summary>{caption}</summary>\n<pre>{}</pre>\n</details>",
@@ -579,53 +473,64 @@ fn health_table(out: &mut String, run: &str, s: &Summary) {
     out.push_str("</dl>\n</details>\n");
 }
 
+/// A counter with its name in the summary and in the table.
+type Counter = (&'static str, &'static str, fn(&Counts) -> u64);
+
+const COUNTERS: [Counter; 12] = [
+    ("total", "total", |c| c.total),
+    ("completed", "completed", |c| c.completed),
+    ("failed", "failed", |c| c.failed),
+    ("dropped", "dropped", |c| c.dropped),
+    ("cancelled", "cancelled", |c| c.cancelled),
+    ("pushed", "deferred", |c| c.pushed),
+    ("ordered", "kept in order", |c| c.ordered),
+    ("wrapped", "wrapped", |c| c.wrapped),
+    ("at_border", "at border", |c| c.at_border),
+    ("rounded", "rounded", |c| c.rounded),
+    ("short", "short", |c| c.short),
+    ("ramp", "excluded as ramp", |c| c.ramp),
+];
+
+/// Writes the counters that are above zero as a table; the names of the others are collapsed below it.
 fn counts_table(out: &mut String, run: &str, s: &Summary) {
-    let mut rows: Vec<_> = [("all", &s.counts.all), ("read", &s.counts.read), ("write", &s.counts.write)]
-        .map(|(scope, counts)| count_cells(run, &format!("counts.{scope}"), scope.to_string(), counts))
-        .into();
-    if s.targets.len() > 1 {
-        let cells = |(i, t): (usize, &TargetSummary)| {
-            count_cells(run, &format!("targets.{i}.counts.all"), escape(&t.path), &t.counts.all)
-        };
-        rows.extend(s.targets.iter().enumerate().map(cells));
-    }
-    let head = [
-        "",
-        "total",
-        "completed",
-        "failed",
-        "dropped",
-        "cancelled",
-        "pushed back",
-        "kept in order",
-        "wrapped",
-        "at border",
-        "rounded",
-        "short",
-        "excluded as ramp",
-        "transferred",
+    let mut rows: Vec<(String, String, &Counts)> = vec![
+        ("all".into(), "counts.all".into(), &s.counts.all),
+        ("read".into(), "counts.read".into(), &s.counts.read),
+        ("write".into(), "counts.write".into(), &s.counts.write),
     ];
-    table(out, run, "counts", "Counts", &head, &rows);
+    if s.targets.len() > 1 {
+        let targets = s.targets.iter().enumerate();
+        rows.extend(
+            targets.map(|(i, t)| (escape(&t.path), format!("targets.{i}.counts.all"), &t.counts.all)),
+        );
+    }
+    let (zero, used): (Vec<_>, Vec<_>) =
+        COUNTERS.into_iter().partition(|(.., of)| rows.iter().all(|(.., counts)| of(counts) == 0));
+    let cells: Vec<_> = rows.iter().map(|(name, key, c)| count_cells(run, key, name, c, &used)).collect();
+    let head: Vec<_> =
+        [""].into_iter().chain(used.iter().map(|(_, head, _)| *head)).chain(["transferred"]).collect();
+    details(out, &format!("counts{}", suffix(run)), false, &format!("{run}Counts"), |out| {
+        plain_table(out, &head, &cells);
+        if !zero.is_empty() {
+            let names: Vec<_> = zero.iter().map(|(_, head, _)| *head).collect();
+            _ = writeln!(
+                out,
+                "<details>\n<summary>{} counters are zero</summary>\n<p>{}</p>\n</details>",
+                zero.len(),
+                names.join(", ")
+            );
+        }
+    });
 }
 
 /// `key` is the path of the counts in the summary.
-fn count_cells(run: &str, key: &str, name: String, c: &Counts) -> Vec<String> {
-    let numbers = [
-        ("total", c.total),
-        ("completed", c.completed),
-        ("failed", c.failed),
-        ("dropped", c.dropped),
-        ("cancelled", c.cancelled),
-        ("pushed", c.pushed),
-        ("ordered", c.ordered),
-        ("wrapped", c.wrapped),
-        ("at_border", c.at_border),
-        ("rounded", c.rounded),
-        ("short", c.short),
-        ("ramp", c.ramp),
-    ];
-    let mut row = vec![name];
-    row.extend(numbers.map(|(name, n)| figures::hook(run, &format!("{key}.{name}"), n, &units::grouped(n))));
+fn count_cells(run: &str, key: &str, name: &str, c: &Counts, counters: &[Counter]) -> Vec<String> {
+    let mut row = vec![name.to_string()];
+    row.extend(
+        counters.iter().map(|(field, _, of)| {
+            figures::hook(run, &format!("{key}.{field}"), of(c), &units::grouped(of(c)))
+        }),
+    );
     let (bytes, key) = (c.transferred_bytes, format!("{key}.transferred_bytes"));
     row.push(figures::hook(run, &key, bytes, &units::bytes(bytes)));
     row
@@ -696,7 +601,7 @@ fn sources(out: &mut String, report: &Report<'_>) {
         folded(out, "plan", &format!("{}Plan", names(report)[0]), plan);
     }
     if let Some(environment) = report.environment_json {
-        folded(out, "environment", &format!("{}Environment", names(report)[0]), environment);
+        tree::write(out, "environment", &format!("{}Environment", names(report)[0]), environment);
     }
 }
 

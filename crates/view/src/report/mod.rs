@@ -11,10 +11,14 @@ mod machine;
 mod meta;
 mod numbers;
 mod percentiles;
+mod phases;
 mod points;
 mod run;
 mod side_car;
 mod story;
+mod tiles;
+mod tree;
+mod warnings;
 
 pub use blocks::{BlockError, decode_block, grid_tiles};
 pub use html::{Report, write};

@@ -1,19 +1,27 @@
-//! The story of a run at the head of the page, with its events.
+//! The story of a run: its sentences at the head of the page, and its events as cards.
 
+use super::html::suffix;
 use super::run::ReportRun;
 use crate::escape;
-use iosonar_analyze::{During, Story, Verdict};
+use iosonar_analyze::{During, Reason, Story, StoryEvent, Verdict};
 use iosonar_plaintext::hash;
 use iosonar_text::units;
 use std::fmt::Write as _;
 
-/// Most events that are listed; of more, those with most lost time.
+/// Most events that have a card; of more, those with most lost time.
 const EVENTS: usize = 12;
+/// Least width of the mark of an event on its time line, of a thousand.
+const LEAST_MARK: f64 = 6.0;
 
-/// Writes the story; nothing for a load, or for a result without one.
+fn of<'a>(run: &ReportRun<'a>) -> Option<&'a Story> {
+    run.material.run.as_ref()?.summary.story.as_ref()
+}
+
+/// Writes headline, reasons, worth and remedy; nothing for a load, or for a result without a story.
 pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
-    let Some(summary) = run.material.run.as_ref().map(|run| run.summary) else { return };
-    let Some(story) = &summary.story else { return };
+    let (Some(story), Some(summary)) = (of(run), run.material.run.as_ref().map(|run| run.summary)) else {
+        return;
+    };
     let is_refuted = summary.has_verdict(Verdict::Fake)
         || summary.counts.failed() > 0
         || summary.verified.as_ref().is_some_and(|verified| verified.total() > 0);
@@ -24,34 +32,119 @@ pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
         "<p class=\"{class}\"><b>{name}{}</b></p>\n<dl class=\"facts\">",
         escape(&story.headline)
     );
-    let mut fact = |term: &str, text: &str| _ = writeln!(out, "<dt>{term}</dt><dd>{}</dd>", escape(text));
-    story.because.iter().for_each(|reason| fact("because", &reason.text));
-    story.worth.iter().for_each(|worth| fact("worth", worth));
-    story.remedy.iter().for_each(|remedy| fact("try", remedy));
-    out.push_str("</dl>\n");
-    events(out, story);
-    out.push_str("</section>\n");
+    story.because.iter().for_each(|because| reason(out, because));
+    if let Some(worth) = &story.worth {
+        let worth = escape(worth);
+        let link = if run.material.subject.cautions.is_empty() {
+            worth
+        } else {
+            format!("<a href=\"#cautions{}\">{worth}</a>", suffix(name))
+        };
+        _ = writeln!(out, "<dt>worth</dt><dd>{link}</dd>");
+    }
+    if let Some(remedy) = &story.remedy {
+        _ = writeln!(out, "<dt>try</dt><dd class=\"try\">{}</dd>", remedy_text(remedy));
+    }
+    out.push_str("</dl>\n</section>\n");
 }
 
-fn events(out: &mut String, story: &Story) {
+/// A reason, with the paths of its evidence in `show --json` on demand.
+fn reason(out: &mut String, reason: &Reason) {
+    let (text, evidence) = (escape(&reason.text), escape(&reason.evidence.join(", ")));
+    let title =
+        if evidence.is_empty() { String::new() } else { format!(" title=\"show --json: {evidence}\"") };
+    _ = writeln!(out, "<dt>because</dt><dd{title}>{text}</dd>");
+}
+
+/// A command is set as such: one click selects it.
+fn remedy_text(remedy: &str) -> String {
+    let text = escape(remedy);
+    if remedy.starts_with("iosonar ") { format!("<code>{text}</code>") } else { text }
+}
+
+/// Writes the events as cards. The viewer puts them below the sonar, which follows their links.
+pub(super) fn events(out: &mut String, name: &str, run: &ReportRun<'_>) {
+    let (Some(story), Some(shown)) = (of(run), &run.material.run) else { return };
     let worst = story.largest_events(EVENTS);
     if worst.is_empty() {
         return;
     }
-    out.push_str("<ul class=\"events\">\n");
-    for event in &worst {
-        let during = During { from_ns: event.range.from_ns, to_ns: event.range.to_ns };
-        let from = units::moment(event.range.from_ns, units::Charset::Unicode);
-        let share = units::number(event.share * 100.0);
-        _ = writeln!(
-            out,
-            "<li><a href=\"#{}\">{from}</a>: {} ({share} % of the lost time)</li>",
-            hash(during),
-            escape(&event.text)
+    let more = story.events.len() - worst.len();
+    _ = writeln!(out, "<section class=\"events\" aria-label=\"{name}Events\">\n<h2>{name}Events</h2>\n<ol>");
+    worst.iter().for_each(|event| card(out, event, shown.diagrams.end_ns()));
+    out.push_str("</ol>\n");
+    if more > 0 {
+        _ = writeln!(out, "<p class=\"faint\">and {more} more with less lost time</p>");
+    }
+    out.push_str("</section>\n");
+}
+
+fn card(out: &mut String, event: &StoryEvent, end_ns: u64) {
+    let during = During { from_ns: event.range.from_ns, to_ns: event.range.to_ns };
+    let moment = |ns| units::moment(ns, units::Charset::Unicode);
+    _ = writeln!(
+        out,
+        "<li class=\"event\"><p><a href=\"#{}\">{} to {}</a> <b>{} %</b> of the lost time</p>\n<p>{}</p>\n{}</li>",
+        hash(during),
+        moment(event.range.from_ns),
+        moment(event.range.to_ns),
+        units::number(event.share * 100.0),
+        escape(&event.text),
+        time_line(event, end_ns),
+    );
+}
+
+/// The place of an event in the run.
+fn time_line(event: &StoryEvent, end_ns: u64) -> String {
+    let place = |ns: u64| (ns as f64 / end_ns.max(1) as f64).min(1.0) * 1000.0;
+    let (from, to) = (place(event.range.from_ns), place(event.range.to_ns));
+    let width = (to - from).max(LEAST_MARK);
+    let left = from.min(1000.0 - width);
+    format!(
+        "<svg viewBox=\"0 0 1000 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect x=\"{left:.0}\" width=\"{width:.0}\" \
+         height=\"1\"/></svg>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn event(from_ns: u64, to_ns: u64) -> StoryEvent {
+        let event = json!({
+            "from_ns": from_ns,
+            "to_ns": to_ns,
+            "cause": "others",
+            "text": "others on <b>",
+            "requests": 10,
+            "lost_request_seconds": 2.0,
+            "share": 0.415,
+            "worst_response_ns": 5,
+        });
+        serde_json::from_value(event).unwrap()
+    }
+
+    #[test]
+    fn cards_link_to_their_time_and_state_the_share() {
+        let mut out = String::new();
+        card(&mut out, &event(2_000_000_000, 3_000_000_000), 10_000_000_000);
+        assert!(
+            out.contains("<a href=\"#t=1-4\">2.00 s to 3.00 s</a> <b>41.5 %</b> of the lost time"),
+            "{out}"
         );
+        assert!(out.contains("others on &lt;b&gt;") && out.contains("x=\"200\" width=\"100\""), "{out}");
     }
-    if story.events.len() > worst.len() {
-        _ = writeln!(out, "<li>and {} more</li>", story.events.len() - worst.len());
+
+    #[test]
+    fn short_events_are_visible_at_the_end_of_the_run() {
+        let line = time_line(&event(9_999_999_999, 10_000_000_000), 10_000_000_000);
+        assert!(line.contains("x=\"994\" width=\"6\""), "{line}");
     }
-    out.push_str("</ul>\n");
+
+    #[test]
+    fn commands_are_set_as_code() {
+        assert_eq!(remedy_text("iosonar knee <x>"), "<code>iosonar knee &lt;x&gt;</code>");
+        assert_eq!(remedy_text("repeat on an idle machine"), "repeat on an idle machine");
+    }
 }
