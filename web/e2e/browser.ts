@@ -102,3 +102,11 @@ export async function told(page: Page): Promise<void> {
   await settle(page);
   await page.waitForFunction(() => window.__report!.isTold(), { timeout: 10_000, polling: 20 });
 }
+
+/** Opens all panels that are one click away. */
+export async function unfold(page: Page): Promise<void> {
+  await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("details.v-fold").forEach((fold) => (fold.open = true)));
+  // The event that asks for drawing comes later.
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+  await settle(page);
+}

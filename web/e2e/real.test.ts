@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PageLane, PageMachine } from "../src/format/page";
 import { LIGHT, rgb } from "../src/render/palette";
 import { significant } from "../src/render/units";
-import { launch, type Opened, open, settle, told } from "./browser";
+import { launch, type Opened, open, settle, told, unfold } from "./browser";
 
 const PAGES = process.env["IOSONAR_PAGES"] ?? "";
 
@@ -164,6 +164,19 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     expect(await checkFigures(browser, PAGES, name, runs)).toBeGreaterThan(50);
   });
 
+  it.each([["run", "a"], ["overload", "over"], ["hostile", "hostile"]])("%s: the first screen is the story of show --json", async (name, run) => {
+    const o = await opened(name);
+    const { story } = JSON.parse(readFileSync(join(PAGES, `${run}.summary.json`), "utf8"));
+    const texts = (selector: string) => o.page.$$eval(selector, (all) => all.map((e) => e.textContent!));
+    expect(await texts(".headline")).toEqual([story.headline]);
+    expect(await texts(".story dd[title]")).toEqual((story.because ?? []).map(({ text }: { text: string }) => text));
+    expect(await texts(".event")).toHaveLength(Math.min(12, story.events?.length ?? 0));
+    expect(await o.page.$$eval("[data-panel=blame] canvas[data-role=plot]", (all) => all.length)).toBe(story.blame ? 1 : 0);
+    const bottom = await o.page.$eval("[data-panel=sonar] .v-plot", (e) => e.getBoundingClientRect().bottom);
+    expect(bottom).toBeLessThanOrEqual(1000);
+    await o.page.close();
+  });
+
   it("marks failed requests, and tells how many", async () => {
     const o = await opened("hostile");
     const failed = JSON.parse(readFileSync(join(PAGES, "hostile.summary.json"), "utf8")).counts.all.failed as number;
@@ -222,6 +235,7 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
 
   it("draws what was sampled of the machine: values and pixels", async () => {
     const o = await opened("sampled");
+    await unfold(o.page);
     const machine = await o.page.evaluate((): PageMachine => JSON.parse(document.getElementById("iosonar-meta")!.textContent!).runs[0].machine);
     const steps = sampledSteps();
     expect(machine.lanes.map(({ id }) => id)).toEqual(expect.arrayContaining(["cpu", "memory", "events"]));
@@ -260,6 +274,7 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
 
   it("tells the sampled values under the pointer", async () => {
     const o = await opened("sampled");
+    await unfold(o.page);
     const machine = await o.page.evaluate((): PageMachine => JSON.parse(document.getElementById("iosonar-meta")!.textContent!).runs[0].machine);
     const steps = sampledSteps();
     for (const lane of machine.lanes) {

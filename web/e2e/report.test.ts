@@ -17,7 +17,7 @@ import {
 import { DARK, LIGHT } from "../src/render/palette";
 import { significant } from "../src/render/units";
 import type { ReportStats } from "../src/views/hook";
-import { launch, open, type Opened, type OpenOptions, ROWS as BROWSERS, settle, told } from "./browser";
+import { launch, open, type Opened, type OpenOptions, ROWS as BROWSERS, settle, told, unfold } from "./browser";
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 const style = read("../../crates/view/src/report/style.css") + read("../dist/viewer.css");
@@ -615,9 +615,26 @@ async function readAt(page: Page, panel: string, share: number): Promise<string>
 describe("machine", () => {
   const machine = machineOf(r, 400);
   const step = r.endNs / 400;
+  const allShown = (source: string, options: OpenOptions, use: (opened: Opened) => Promise<void>) =>
+    shown(source, options, async (opened) => {
+      await unfold(opened.page);
+      await use(opened);
+    });
+
+  test("is folded until it is opened", () =>
+    shown(html, {}, async ({ page }) => {
+      const isSeen = () => page.$eval("[data-panel=machine-cpu] canvas", (e) => e.checkVisibility());
+      expect(await isSeen()).toBe(false);
+      await page.focus("[data-fold^=Machine] > summary");
+      await page.keyboard.press("Enter");
+      await settle(page);
+      expect(await isSeen()).toBe(true);
+      expect((await inked(page, LIGHT.series))["machine-cpu"]!.every((n) => n > 20)).toBe(true);
+      expect(await page.$eval("[data-panel=working-set] canvas", (e) => e.checkVisibility())).toBe(false);
+    }));
 
   test.each([["light", LIGHT], ["dark", DARK]] as const)("every curve of every strip is drawn, %s", (_, { series, dark }) =>
-    shown(html, { dark }, async ({ page }) => {
+    allShown(html, { dark }, async ({ page }) => {
       const found = await inked(page, series);
       expect(Object.keys(found)).toEqual(machine.lanes.map(({ id }) => `machine-${id}`));
       for (const { id, curves } of machine.lanes)
@@ -625,7 +642,7 @@ describe("machine", () => {
     }));
 
   test("the pointer tells the values of the step below it, and follows zoom and bases", () =>
-    shown(html, {}, async ({ page }) => {
+    allShown(html, {}, async ({ page }) => {
       for (const [at, base] of [[7, "start"], [40, "due"], [300, "completion"]] as const) {
         await page.evaluate((t, base) => window.__report!.set({ t, base }), [at * step, (at + 1) * step] as [number, number], base);
         for (const { id, unit, curves } of machine.lanes) {
@@ -641,7 +658,7 @@ describe("machine", () => {
     }));
 
   test("by number they stay over time, and one says so", () =>
-    shown(html, { hash: "#base=number" }, async ({ page }) => {
+    allShown(html, { hash: "#base=number" }, async ({ page }) => {
       const notes = await page.$$eval("[data-panel^=machine-] [data-role=note]", (all) => all.map((e) => e.textContent!));
       expect(notes.filter((note) => note.includes("these strips stay over time"))).toHaveLength(1);
       expect(notes.filter((note) => note.includes("the 4 busiest of 5 devices"))).toHaveLength(3);
@@ -649,7 +666,7 @@ describe("machine", () => {
     }));
 
   test.each([600, 360])("names of curves stand below in %d pixels, and nothing is cut", (width) =>
-    shown(html, { width }, async ({ page }) => {
+    allShown(html, { width }, async ({ page }) => {
       const sides = await page.$$eval("[data-panel^=machine-] .v-side canvas", (all) =>
         (all as HTMLCanvasElement[]).map((canvas) => {
           const { data, width } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
@@ -664,7 +681,7 @@ describe("machine", () => {
     }));
 
   test("are saved as SVG with their lines", () =>
-    shown(html, {}, async ({ page }) => {
+    allShown(html, {}, async ({ page }) => {
       await page.evaluate(() => {
         const saved: Blob[] = ((window as unknown as { saved: Blob[] }).saved = []);
         const make = URL.createObjectURL.bind(URL);
@@ -679,7 +696,7 @@ describe("machine", () => {
     }));
 
   test("two runs: A shows B dashed, B has strips of its own", () =>
-    shown(fixturePage([r, makeRequests({ requests: 5000, seed: 9 })], {}, style, viewer), {}, async ({ page }) => {
+    allShown(fixturePage([r, makeRequests({ requests: 5000, seed: 9 })], {}, style, viewer), {}, async ({ page }) => {
       const title = () => page.$eval("[data-panel=machine-cpu] h3", (e) => e.textContent!);
       expect(await title()).toBe("A · CPUs, % (B: dashed)");
       await page.keyboard.press("b");
@@ -689,7 +706,7 @@ describe("machine", () => {
     }));
 
   test("a run without samples has no such strips, and says nothing", () =>
-    shown(fixturePage([makeRequests({ requests: 2000 })], { samples: 0 }, style, viewer), {}, async ({ page }) => {
+    allShown(fixturePage([makeRequests({ requests: 2000 })], { samples: 0 }, style, viewer), {}, async ({ page }) => {
       expect(await page.$$eval("[data-panel^=machine-]", (all) => all.length)).toBe(0);
       expect((await stats(page)).errors).toBe(0);
     }));
@@ -745,7 +762,7 @@ describe("stamps", () => {
         shown(fixturePage([few], { stamps }, style, viewer), { width: 1000 }, async ({ page }) => {
           await settle(page);
           // The sum of all pixels of each picture.
-          const sums = await page.$$eval("canvas[data-role=plot]", (all) =>
+          const sums = await page.$$eval(":not([data-panel=time-axis]) > * > * > canvas[data-role=plot], .v-grid canvas[data-role=plot]", (all) =>
             all.map((canvas) => {
               const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
               return [canvas.closest("[data-panel]")!.getAttribute("data-panel")!, data.reduce((a, n) => a + n, 0)] as const;
@@ -940,10 +957,63 @@ describe("page", () => {
     });
   });
 
-  test("the print is light and has pages", () =>
+  test("the print is light, and has two pages unless more is opened", () =>
     shown(html, { dark: true }, async ({ page }) => {
-      const pdf = await page.pdf({ format: "A4" });
-      expect(pdf.length).toBeGreaterThan(50_000);
+      const pages = async () => {
+        const pdf = Buffer.from(await page.pdf({ format: "A4", margin: { top: "10mm", bottom: "10mm", left: "12mm", right: "12mm" } }));
+        expect(pdf.length).toBeGreaterThan(50_000);
+        return pdf.toString("latin1").match(/\/Type \/Page\b(?!s)/g)?.length;
+      };
+      expect(await pages()).toBe(2);
+      await page.$$eval("#view details", (all) => all.forEach((d) => (d.open = true)));
+      await told(page);
+      expect(await pages()).toBeGreaterThan(2);
+    }));
+});
+
+describe("order", () => {
+  const top = (page: Page, selector: string) => page.$eval(selector, (e) => e.getBoundingClientRect().top + window.scrollY);
+
+  test.each([1400, 900, 390])("headline, picture, causes, events, then lanes, in %d pixels", (width) =>
+    shown(html, { width, height: 1000 }, async ({ page }) => {
+      const order = [".headline", "[data-panel=sonar]", "[data-panel=blame]", ".events", "[data-panel=throughput]", ".v-grid", "#findings"];
+      const tops: number[] = [];
+      for (const selector of order) tops.push(await top(page, selector));
+      expect([...tops].sort((a, b) => a - b)).toEqual(tops);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    }));
+
+  test("the first screen ends with the causes", () =>
+    shown(html, {}, async ({ page }) => {
+      const bottom = await page.$eval("[data-panel=blame] .v-plot", (e) => e.getBoundingClientRect().bottom);
+      expect(bottom).toBeLessThan(1000);
+    }));
+
+  test("an event shows its time, and the picture stays where it is", () =>
+    shown(html, {}, async ({ page }) => {
+      await page.evaluate(() => window.scrollTo(0, 100));
+      await page.click(".event a");
+      await settle(page);
+      const [from, to] = (await stats(page)).domain.t;
+      expect([from, to]).toEqual([100e9, 120e9]);
+      expect(await page.evaluate(() => window.scrollY)).toBe(100);
+    }));
+
+  test("one time axis stays at the bottom; by number the sonar has its own", () =>
+    shown(html, {}, async ({ page }) => {
+      const isCut = (id: string) => page.$eval(`[data-panel=${id}] .v-plot`, (e) => getComputedStyle(e).clipPath !== "none");
+      const bottom = () => page.$eval("[data-panel=time-axis]", (e) => window.innerHeight - e.getBoundingClientRect().bottom);
+      for (const y of [0, 600]) {
+        await page.evaluate((y) => window.scrollTo(0, y), y);
+        expect(Math.abs(await bottom())).toBeLessThanOrEqual(1);
+      }
+      expect([await isCut("sonar"), await isCut("throughput"), await isCut("time-axis")]).toEqual([true, true, false]);
+      const label = () => page.$eval("[data-panel=time-axis] canvas", (e) => e.getAttribute("aria-label")!);
+      await page.evaluate(() => window.__report!.set({ t: [50e9, 60e9] }));
+      await told(page);
+      expect(await label()).toBe("Time since the start, from 50.00 s to 60.00 s.");
+      await page.evaluate(() => window.__report!.set({ base: "number" }));
+      expect([await isCut("sonar"), await isCut("throughput")]).toEqual([false, true]);
     }));
 });
 

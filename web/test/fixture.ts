@@ -761,9 +761,13 @@ export function page(runs: readonly Requests[], options: PageOptions, style: str
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>fixture</title><style>${style}</style></head><body><main>
 <header><h1>${escaped(meta.title)}</h1><p class="faint">fixture · ${runs[0]!.n} requests</p></header>
+<section class="story"><p class="headline"><b>The target cannot follow: 200/s wanted, 120/s done.</b></p></section>
 <section class="cautions"><ul>${meta.runs[0]!.cautions.map((c) => `<li><b>⚠ Warning.</b> ${escaped(c.text)}</li>`).join("")}</ul></section>
 <figure id="overview-image"><p>The whole run as a picture.</p></figure>
 <div id="view"></div>
+<section class="events" aria-label="Events"><h2>Events</h2><ol>
+<li class="event"><p><a href="#t=100-120">100 s to 120 s</a> <b>60 %</b> of the lost time</p><p>Others used the disk.</p></li>
+</ol></section>
 <h2>Findings</h2><ol id="findings">${findings}</ol>
 </main>
 <script type="application/json" id="iosonar-meta">${JSON.stringify(meta).replace(/</g, "\\u003c")}</script>

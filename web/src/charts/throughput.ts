@@ -1,4 +1,4 @@
-/** What the load requests and what the target delivers. Hatched is what is missing. */
+/** Rates that the load wants, and that are done. Hatched is what is missing. */
 
 import type { PageRun } from "../format/page";
 import type { RunData } from "../model/run-data";
@@ -14,22 +14,22 @@ import { added, below, largest, outlineOf, perSecond, type Steps, valueAt } from
 
 export const THROUGHPUT: TimeChart = {
   id: "throughput",
-  title: "Throughput, requested and delivered",
+  title: "Throughput, wanted and done",
   height: 164,
   has: (run) => run.series.some((s) => /^(demanded|delivered)\./.test(s.id)),
   describe: (scene) =>
     scene.run.kind === "load"
-      ? "Requests per second that the load demands."
-      : "Requests per second, requested and delivered, over time.",
+      ? "Requests per second that the load wants."
+      : "Requests per second, wanted and done, over time.",
   table,
   draw,
   side: (p, _box, scene) => {
     const { run, palette } = scene;
-    const demanded = { text: "requested", color: palette.demanded, dash: [5, 3] };
+    const demanded = { text: "wanted", color: palette.demanded, dash: [5, 3] };
     if (run.kind === "load") return meanings(p, scene, [demanded]);
-    const delivered = { text: "delivered", color: faded(palette.actual, 0.75), filled: true };
-    const missing = { text: "not delivered", color: faded(palette.demanded, 0.35), filled: true };
-    const inB = scene.beside ? [{ text: "delivered in B", color: palette.text, dash: DASHED_B }] : [];
+    const delivered = { text: "done", color: faded(palette.actual, 0.75), filled: true };
+    const missing = { text: "not done then", color: faded(palette.demanded, 0.35), filled: true };
+    const inB = scene.beside ? [{ text: "done in B", color: palette.text, dash: DASHED_B }] : [];
     return meanings(p, scene, [...(run.has_timetable ? [demanded, delivered, missing] : [delivered]), ...inB]);
   },
 };
@@ -144,8 +144,8 @@ function hover(
     const wanted = demanded && valueAt(demanded, ns);
     const got = delivered && valueAt(delivered, ns);
     const parts = [moment(ns)];
-    if (wanted !== undefined) parts.push(`requested ${told(wanted)}`);
-    if (got !== undefined) parts.push(`delivered ${told(got)}`);
+    if (wanted !== undefined) parts.push(`wanted ${told(wanted)}`);
+    if (got !== undefined) parts.push(`done ${told(got)}`);
     if (wanted && got !== undefined) parts.push(percent(got / wanted));
     return parts.join(" · ");
   };
@@ -168,5 +168,5 @@ function table(scene: Scene): string[][] {
       told(delivered && valueAt(delivered, at)),
     ];
   });
-  return [["From", "Demanded", "Delivered"], ...rows];
+  return [["From", "Wanted", "Done"], ...rows];
 }

@@ -1,7 +1,7 @@
 /** The viewer: makes its parts, joins them, and lays them out. */
 
 // First, as it brings the charts: beside each other they pack better, and the page is to stay small.
-import { Panels } from "./panels";
+import { MACHINE, Panels } from "./panels";
 import type { PageMeta } from "../format/page";
 import type { View } from "../model/view";
 import type { Workshop } from "../work/workshop";
@@ -10,6 +10,7 @@ import { Bar } from "./bar";
 import { el } from "./dom";
 import { Drawing } from "./drawing";
 import { listenToDrops, openSideCar } from "./files";
+import { fold } from "./fold";
 import { Hand } from "./hand";
 import { openHelp } from "./help";
 import { listenToKeys } from "./keys";
@@ -152,13 +153,26 @@ export class App {
   private layOut(): void {
     const { root, bar, notices, panels, drawing } = this;
     if (this.report.runs.length === 0) return;
+    const folds = new Map(panels.folded.map(([title, some]) => [title, fold(title, some, () => drawing.allChanged())]));
+    const machine = folds.get(MACHINE);
+    folds.delete(MACHINE);
+    const lanes = el(
+      "div",
+      { class: "v-time" },
+      ...panels.first.map((panel) => panel.root),
+      ...(machine ? [machine] : []),
+      // Events stand beside the picture that shows them, and lead there.
+      ...document.querySelectorAll(".events"),
+      ...panels.further.map((panel) => panel.root),
+    );
     root.append(
       bar.root,
       notices.damage,
       notices.live,
-      el("div", { class: "v-lanes" }, ...panels.overTime.map((panel) => panel.root)),
+      lanes,
       this.pickedRequest.root,
-      el("div", { class: "v-grid" }, ...panels.small.map((panel) => panel.root)),
+      el("div", { class: "v-grid" }, ...panels.openSmall.map((panel) => panel.root)),
+      ...folds.values(),
     );
     const sonars = panels.overTime.filter(({ isSonar }) => isSonar);
     sonars[0]?.addToHead(drawing.legend.root);
@@ -183,7 +197,7 @@ export class App {
     scenes.onSystemTheme(() => drawing.themeChanged());
     listenToAddress((hash) => this.apply(hash));
     document.addEventListener("click", (e) => this.navigation.followLink(e));
-    listenToPrint(root, scenes, panels, drawing);
+    listenToPrint(root, scenes, drawing);
     listenToDrops(root, (file) => this.openSideCar(file));
     this.listenToKeys();
   }
@@ -229,6 +243,7 @@ export class App {
 }
 
 function showCautions(): void {
+  for (const folded of document.querySelectorAll<HTMLDetailsElement>(".cautions details")) folded.open = true;
   const cautions = document.querySelector<HTMLElement>(".cautions");
   cautions?.setAttribute("tabindex", "-1");
   cautions?.focus();

@@ -131,6 +131,7 @@ export class Drawing {
   private drawAll(): void {
     this.isDirty = false;
     this.isOverDirty = true;
+    this.panels.shareAxis();
     this.drawPanels();
     const { palette } = this.scenes;
     this.bar.update(this.viewState.view, { read: palette.read, write: palette.write, pushed: palette.readPushed, flush: palette.flush });

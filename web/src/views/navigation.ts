@@ -7,6 +7,7 @@ import { xOf } from "../model/point-store";
 import { type Range, type View, withX, withY, xBounds, xRange } from "../model/view";
 import { count, moment, plainBytes } from "../render/units";
 import { Findings } from "./findings";
+import { unfold } from "./fold";
 import type { NoticeBoard } from "./notice-board";
 import type { Panels } from "./panels";
 import type { PickedRequest } from "./picked-request";
@@ -129,6 +130,7 @@ export class Navigation {
   }
 
   private scrollTo(element: HTMLElement): void {
+    unfold(element);
     element.style.scrollMarginTop = `${this.bar.offsetHeight + 4}px`;
     element.scrollIntoView({ block: "start" });
   }

@@ -9,11 +9,13 @@ import { drawMarginal } from "../charts/marginal";
 import { ORDINATE_WORDS, ordinateOf } from "../charts/ordinate";
 import { OVERVIEW } from "../charts/overview";
 import { figureOf } from "../charts/figures";
+import { HEALTH } from "../charts/health";
 import { machineStrips } from "../charts/machine";
 import type { TimeChart } from "../charts/scene";
 import { SEEK } from "../charts/seek";
 import { SONAR } from "../charts/sonar";
 import { THROUGHPUT } from "../charts/throughput";
+import { TIME_AXIS } from "../charts/time-axis";
 import { WORKING_SET } from "../charts/working-set";
 import type { View } from "../model/view";
 import { button, el } from "./dom";
@@ -25,6 +27,11 @@ import type { ViewState } from "./view-state";
 const STRIPS: readonly TimeChart[] = [BAND_SHARES, THROUGHPUT, DELAY, IN_FLIGHT, SEEK, WORKING_SET];
 /** Of a load nothing but the demand is known. */
 const LOAD_STRIPS: readonly TimeChart[] = [SEEK, WORKING_SET, THROUGHPUT];
+
+/** Groups of panels that are one click away. */
+export const MACHINE = "Machine: devices, CPUs, memory, interrupts";
+const WORKING_SETS = "Working sets";
+const OVERHEAD = "Own overhead";
 
 /** Which run a panel shows in a view; undefined where it is not shown. */
 type RunOf = (view: View) => number | undefined;
@@ -57,6 +64,7 @@ export class Panels {
     for (const chart of blameStrips(report.meta.runs)) this.add(chart, chart.id, single);
     const strips = report.isLoad ? LOAD_STRIPS : [...STRIPS, ...machineStrips(report.meta.runs)];
     for (const chart of strips) this.add(chart, chart.id, single);
+    this.add(TIME_AXIS, TIME_AXIS.id, single);
     this.addRateToggle();
     for (const panel of this.overTime) if (panel.isSonar) this.addBarsToggle(panel);
   }
@@ -99,6 +107,37 @@ export class Panels {
     return this.entries.map(({ panel }) => panel);
   }
 
+  /** The picture that is seen first, and the causes below it. */
+  get first(): TimePanel[] {
+    return this.overTime.filter(isFirst);
+  }
+
+  /** Further strips over time that are in the open. */
+  get further(): TimePanel[] {
+    return this.overTime.filter((panel) => !isFirst(panel) && this.groupOf(panel.chart.id) === undefined);
+  }
+
+  get openSmall(): SmallPanel[] {
+    return this.small.filter(({ chart }) => this.groupOf(chart.id) === undefined);
+  }
+
+  /** Panels that are one click away, by the name of their group. */
+  get folded(): [title: string, panels: (TimePanel | SmallPanel)[]][] {
+    const found = new Map<string, (TimePanel | SmallPanel)[]>();
+    for (const panel of [...this.overTime, ...this.small]) {
+      const group = this.groupOf(panel.chart.id);
+      if (group !== undefined) found.set(group, [...(found.get(group) ?? []), panel]);
+    }
+    return [...found];
+  }
+
+  private groupOf(id: string): string | undefined {
+    if (id.startsWith("machine-")) return MACHINE;
+    if (id === HEALTH.id) return OVERHEAD;
+    // The working set is what a load is about; of a run it is a property of its load.
+    return id === WORKING_SET.id && !this.report.isLoad ? WORKING_SETS : undefined;
+  }
+
   get ids(): string[] {
     return [...this.overTime.map(({ id }) => id), ...this.small.map(({ chart }) => chart.id)];
   }
@@ -114,6 +153,12 @@ export class Panels {
     });
   }
 
+  /** All panels have one time axis, unless the sonar is over numbers. */
+  shareAxis(): void {
+    const isShared = this.viewState.view.base !== "number";
+    for (const panel of this.overTime) panel.root.classList.toggle("v-own-axis", panel.isSonar && !isShared);
+  }
+
   sonars(): VisiblePanel[] {
     return this.visible().filter(({ panel }) => panel.isSonar);
   }
@@ -122,7 +167,7 @@ export class Panels {
     const { isLoad, runs } = this.report;
     const { shown } = this.viewState.view;
     const title = isSonar ? this.sonarTitle(index) : chart.title;
-    if (isLoad && chart === THROUGHPUT) return "Throughput, requested";
+    if (isLoad && chart === THROUGHPUT) return "Throughput, wanted";
     if (runs.length < 2) return title;
     if (isSonar && shown === "difference") return `${title}: B against A`;
     const showsB = /^(throughput|delay|in-flight|machine-.*)$/.test(chart.id) && chart.has(runs[1]!.run);
@@ -145,9 +190,13 @@ export class Panels {
   heightOf({ chart, isSonar }: TimePanel, isOnPaper: boolean): number {
     if (!isSonar) return chart.height;
     const both = this.report.runs.length > 1 && this.viewState.view.shown === "both";
-    if (isOnPaper) return both ? 260 : 380;
-    return Math.round(Math.min(Math.max(window.innerHeight * (both ? 0.36 : 0.5), 260), 560));
+    if (isOnPaper) return both ? 240 : 300;
+    return Math.round(Math.min(Math.max(window.innerHeight * (both ? 0.36 : 0.42), 260), 560));
   }
+}
+
+function isFirst({ isOverview, isSonar, chart }: TimePanel): boolean {
+  return isOverview || isSonar || chart.id === "blame";
 }
 
 /** The sonar with the marginal beside it. */

@@ -63,10 +63,6 @@ export class SmallPanel {
   onOpen(use: () => void): void {
     this.details.addEventListener("toggle", () => this.details.open && use());
   }
-
-  unfold(open: boolean): void {
-    this.details.open = open;
-  }
 }
 
 export function smallPanels(meta: PageMeta): SmallPanel[] {

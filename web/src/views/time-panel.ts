@@ -5,6 +5,7 @@ import { drawFrame, overviewPlot } from "../charts/overview";
 import { BESIDE, meaningsBelow, plotOf } from "../charts/scene";
 import { SONAR_ABOVE } from "../charts/sonar";
 import { stamp, stampsOf } from "../charts/stamp";
+import { TIME_AXIS } from "../charts/time-axis";
 import type { Hover } from "../charts/chart";
 import { figureCell } from "../charts/figures";
 import type { Box, Painter } from "../render/painter";
@@ -65,9 +66,9 @@ export class TimePanel {
     const row = el("div", { class: "v-row" }, this.plot, side);
     const strip = this.isSonar ? "" : " v-strip";
     this.root = el("section", { class: `v-panel${strip}`, "data-panel": id, "aria-label": chart.title });
-    if (!this.isOverview) this.root.append(this.head);
+    if (!this.isBare) this.root.append(this.head);
     this.root.append(row);
-    if (!this.isOverview) this.root.append(this.details);
+    if (!this.isBare) this.root.append(this.details);
     // The last entry is how it is now.
     new IntersectionObserver((entries) => (this.isInSight = entries.at(-1)!.isIntersecting)).observe(this.root);
     this.side?.canvas.addEventListener("pointermove", (e) => this.read(this.sideHover?.(e.offsetX, e.offsetY)));
@@ -78,9 +79,14 @@ export class TimePanel {
     return this.chart.id === "sonar";
   }
 
-  /** It has no head and no table, and shows everything. */
+  /** It shows everything. */
   get isOverview(): boolean {
     return this.chart.id === "overview";
+  }
+
+  /** It has no head and no table. */
+  private get isBare(): boolean {
+    return this.isOverview || this.chart === TIME_AXIS;
   }
 
   get canvas(): HTMLCanvasElement {
@@ -135,7 +141,7 @@ export class TimePanel {
   paint(p: Painter, scene: Scene): Drawn {
     const drawn = this.chart.draw(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
     const runs = [scene.run, scene.other?.run, scene.beside?.run];
-    stamp(p, this.box, stampsOf(runs), scene.palette);
+    if (this.chart !== TIME_AXIS) stamp(p, this.box, stampsOf(runs), scene.palette);
     return drawn;
   }
 
@@ -147,10 +153,6 @@ export class TimePanel {
 
   onOpen(use: () => void): void {
     this.details.addEventListener("toggle", () => this.details.open && use());
-  }
-
-  unfold(open: boolean): void {
-    this.details.open = open;
   }
 
   renderOver(scene: Scene, over: Over): void {
