@@ -136,6 +136,22 @@ impl BlameRow {
     }
 }
 
+/// The first lines of an answer that is not the story of one run: of a comparison, or of a study.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Statement {
+    /// Subject, effect and size, in at most [`HEADLINE_CHARS`] characters.
+    pub headline: String,
+    /// At most two sentences, each with its evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<Reason>,
+    /// How far the answer reaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worth: Option<String>,
+    /// A command to copy, or a step to take.
+    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
 /// A sentence of the story, and what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
@@ -187,6 +203,16 @@ impl Cause {
 }
 
 impl Story {
+    /// Its first lines.
+    pub fn statement(&self) -> Statement {
+        Statement {
+            headline: self.headline.clone(),
+            because: self.because.clone(),
+            worth: self.worth.clone(),
+            remedy: self.remedy.clone(),
+        }
+    }
+
     /// The events with most lost time, by onset.
     pub fn largest_events(&self, most: usize) -> Vec<&StoryEvent> {
         let mut worst: Vec<&StoryEvent> = self.events.iter().collect();

@@ -1,10 +1,13 @@
 //! Compares inputs with a baseline.
 
-use crate::Input;
+use crate::figures::{FiguresError, SummaryOptions};
+use crate::{Figures, Input};
 use iosonar_analyze::Limits;
-use iosonar_analyze::compare::{self, Blocks, Comparison, Run, RunVerdict};
+use iosonar_analyze::compare::{self, Blocks, Comparison, Made, Run, RunVerdict};
 use iosonar_archive::RunInfo;
+use iosonar_evidence::TargetKind;
 use iosonar_plan::Plan;
+use iosonar_story::{Circumstances, comparison_story, machine_windows};
 use std::io;
 
 /// Why inputs cannot be compared.
@@ -21,6 +24,9 @@ pub enum ComparisonError {
     /// Records cannot be read.
     #[error("{0}")]
     Records(#[source] io::Error),
+    /// The figures of a run cannot be made.
+    #[error(transparent)]
+    Figures(#[from] FiguresError),
 }
 
 /// Compares each input after the first with the first.
@@ -38,12 +44,49 @@ pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, ComparisonError>
     for (run, input) in runs.iter_mut().zip(inputs) {
         run.incomplete = input.incomplete();
     }
+    let circumstances = inputs.iter().map(Input::circumstances).collect::<Result<Vec<_>, _>>()?;
     let mut comparisons = Vec::new();
-    for (run, their) in runs.iter().zip(&blocks).skip(1) {
-        comparisons
-            .push(compare::compare((&runs[0], &blocks[0]), (run, their)).map_err(ComparisonError::Records)?);
+    for (index, (run, their)) in runs.iter().zip(&blocks).enumerate().skip(1) {
+        let mut comparison =
+            compare::compare((&runs[0], &blocks[0]), (run, their)).map_err(ComparisonError::Records)?;
+        let (a, b) = (circumstances[0].as_ref(), circumstances[index].as_ref());
+        (comparison.a.made, comparison.b.made) = (inputs[0].made(), inputs[index].made());
+        comparison.machine = machine_windows(&comparison, a, b);
+        comparison.story = Some(comparison_story(&comparison, &format!("comparisons.{}", index - 1)));
+        comparisons.push(comparison);
     }
     Ok(comparisons)
+}
+
+impl Input {
+    /// Influences from outside of the target of a run. `None` if the input is no archive of one.
+    fn circumstances(&self) -> Result<Option<Circumstances>, FiguresError> {
+        if self.archive().is_none() {
+            return Ok(None);
+        }
+        let figures = Figures::of(self, &SummaryOptions::default())?;
+        Ok(Some(figures.circumstances(self)))
+    }
+
+    /// How a run was made; `None` for a load.
+    fn made(&self) -> Option<Made> {
+        let (plan, info) = self.run();
+        let environment = self.archive().map(|archive| archive.environment());
+        let model = |index: usize| match &environment.as_ref()?.targets.get(index)?.kind {
+            TargetKind::BlockDevice(device) => device.model.known().map(|model| model.trim().to_string()),
+            _ => None,
+        };
+        let targets = plan.targets.iter().enumerate().map(|(index, target)| {
+            let model = model(index).map_or(String::new(), |model| format!(" ({model})"));
+            target.path.display().to_string() + &model
+        });
+        self.is_run().then(|| Made {
+            tool: info.tool,
+            command: info.command,
+            kernel: environment.as_ref().and_then(|environment| environment.kernel.release.known().cloned()),
+            targets: targets.collect(),
+        })
+    }
 }
 
 fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {

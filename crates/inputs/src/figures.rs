@@ -6,7 +6,7 @@ use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
 use iosonar_evidence::Environment;
 use iosonar_judge::{Case, Samples};
 use iosonar_plan::{Decimal, Plan};
-use iosonar_story::Facts;
+use iosonar_story::{Circumstances, Facts};
 use std::io;
 
 /// Figures of an input.
@@ -94,6 +94,14 @@ impl Figures {
     #[must_use]
     pub fn with_run(self, input: &Input, options: &SummaryOptions, info: &RunInfo) -> Figures {
         Figures::counted(self.tally, input, options, info)
+    }
+
+    /// Influences from outside of the targets of their input.
+    pub(crate) fn circumstances(&self, input: &Input) -> Circumstances {
+        let (plan, info) = input.run();
+        let evidence = input.evidence(&self.summary, &info);
+        let case = evidence.as_ref().map(|evidence| evidence.case(&plan, &info, &self.summary, &self.tally));
+        Circumstances::of(&self.summary, &self.tally, case.as_ref())
     }
 
     fn counted(tally: Tally, input: &Input, options: &SummaryOptions, info: &RunInfo) -> Figures {

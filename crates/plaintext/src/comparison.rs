@@ -1,12 +1,16 @@
-//! A comparison as plain ASCII text, at most 79 columns wide: the answer first.
+//! A comparison as plain ASCII text, at most 79 columns wide: the answer first. `short.rs` has its story and the most important figures.
 
+mod differences;
+mod short;
 mod table;
 
+pub use short::short;
 pub use table::{csv, markdown};
 
+use self::differences::differences;
 use crate::lines::{COLUMNS, Lines, ascii, shorten};
 use iosonar_analyze::compare::{
-    Comparison, Difference, Facts, Figure, Judged, Judgement, OverTime, Pairs, PhaseComparison, Phases,
+    Comparison, Facts, Figure, Judged, JudgedCondition, Judgement, OverTime, Pairs, PhaseComparison, Phases,
     SameLoad, Stretch, Unit, change_text, interval_text, percent_text, signed_text, with_sign,
 };
 use iosonar_text::units::{self, Charset};
@@ -15,8 +19,6 @@ use iosonar_text::units::{self, Charset};
 const BAR: f64 = 40.0;
 /// Runs that fit beside the baseline.
 const SIDE_BY_SIDE: usize = 3;
-/// Differences of one kind that are shown; JSON has them all.
-const SHOWN: usize = 30;
 /// Borders of the ratios B ÷ A that the histogram shows, as base-2 logarithms.
 const BORDERS: [(f64, &str); 8] = [
     (-1.0, "below 0.50"),
@@ -50,7 +52,11 @@ fn overview(out: &mut Lines, comparisons: &[Judged]) {
     out.paragraph("Baseline A  ", &comparisons[0].comparison.a.name);
     for (i, judged) in comparisons.iter().enumerate() {
         out.paragraph(&format!("  #{:<8} ", i + 1), &judged.comparison.b.name);
-        out.paragraph("             ", &judged.comparison.answer.text);
+        out.paragraph("             ", headline(&judged.comparison));
+        judged
+            .conditions
+            .iter()
+            .for_each(|condition| out.paragraph("             ", &condition_text(condition)));
     }
     let rows = table::rows(comparisons);
     for (block, numbers) in comparisons.chunks(SIDE_BY_SIDE).zip((0..).step_by(SIDE_BY_SIDE)) {
@@ -72,8 +78,13 @@ fn overview(out: &mut Lines, comparisons: &[Judged]) {
     }
     out.paragraph(
         "  ",
-        "* the change is more than noise. Below, each run is compared with A by itself, as B.",
+        "* the change is more than noise. Each run is compared with A by itself, as B; --all has all figures of each.",
     );
+}
+
+/// The headline of a comparison; its answer if it has no story.
+fn headline(comparison: &Comparison) -> &str {
+    comparison.story.as_ref().map_or(&comparison.answer.text, |story| &story.headline)
 }
 
 fn one(out: &mut Lines, judged: &Judged) {
@@ -96,18 +107,23 @@ fn one(out: &mut Lines, judged: &Judged) {
 }
 
 fn conditions(out: &mut Lines, judged: &Judged) {
-    for c in &judged.conditions {
-        let result = match c.result {
-            Judgement::Holds => "not shown, the condition holds",
-            Judgement::Failed => "SHOWN, the condition FAILED",
-            Judgement::Unknown => "cannot be judged",
-        };
-        let blind = c.blind_below_percent.map_or(String::new(), |percent| {
-            let visible = with_sign(percent_text(percent));
-            format!("; with this noise only changes of {visible} or more would be shown: run longer, or more often")
-        });
-        out.paragraph("  ", &format!("{}: {result}{blind}", c.condition.text));
-    }
+    judged.conditions.iter().for_each(|condition| out.paragraph("  ", &condition_text(condition)));
+}
+
+/// A condition, and whether it holds.
+fn condition_text(c: &JudgedCondition) -> String {
+    let result = match c.result {
+        Judgement::Holds => "not shown, the condition holds",
+        Judgement::Failed => "SHOWN, the condition FAILED",
+        Judgement::Unknown => "cannot be judged",
+    };
+    let blind = c.blind_below_percent.map_or(String::new(), |percent| {
+        let visible = with_sign(percent_text(percent));
+        format!(
+            "; with this noise only changes of {visible} or more would be shown: run longer, or more often"
+        )
+    });
+    format!("{}: {result}{blind}", c.condition.text)
 }
 
 fn runs(out: &mut Lines, c: &Comparison) {
@@ -128,77 +144,36 @@ fn runs(out: &mut Lines, c: &Comparison) {
     });
 }
 
-fn differences(out: &mut Lines, of: &str, differences: &[Difference]) {
-    if differences.is_empty() {
-        out.heading(&format!("Differences of the {of}: none"));
-        return;
-    }
-    out.heading(&format!("Differences of the {of}"));
-    for d in differences.iter().take(SHOWN) {
-        let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_string());
-        out.paragraph(
-            &format!("  {}: ", ascii_end(&in_words(&d.field))),
-            &format!("{}  ->  {}", side(&d.a), side(&d.b)),
-        );
-    }
-    if differences.len() > SHOWN {
-        out.line(&format!("  ... and {} more; --json has them all", differences.len() - SHOWN));
-    }
-}
-
-/// The path of a field in words: `targets.0.kind.block-device.queue.scheduler` is `target 0, queue, scheduler`. Words of the archive's own
-/// form mean nothing to people; `--json` has them.
-fn in_words(field: &str) -> String {
-    const OF_THE_FORM: [&str; 5] = ["kind", "block-device", "regular-file", "file-system", "known"];
-    let mut words: Vec<String> = Vec::new();
-    for part in field.split('.').filter(|part| !OF_THE_FORM.contains(part)) {
-        match words.last_mut() {
-            Some(list) if part.bytes().all(|b| b.is_ascii_digit()) => {
-                let one = list.strip_suffix('s').unwrap_or(list);
-                *list = format!("{one} {part}");
-            }
-            _ => words.push(part.replace(['_', '-'], " ")),
-        }
-    }
-    words.join(", ")
-}
-
-/// The last characters of a long name, so that it fits.
-fn ascii_end(name: &str) -> String {
-    let plain: Vec<char> = name.chars().map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect();
-    match plain.len() {
-        0..=50 => plain.into_iter().collect(),
-        n => format!("...{}", plain[n - 47..].iter().collect::<String>()),
-    }
-}
-
 fn figures(out: &mut Lines, figures: &[Figure]) {
     if figures.is_empty() {
         return;
     }
-    out.heading(&format!(
-        "  {:20}{:>10}{:>10}{:>9}{:>19}{:>9}",
-        "Figure", "A", "B", "change %", "95 % interval", "visible"
-    ));
-    for f in figures.iter().filter(|f| f.a > 0.0 || f.b > 0.0) {
-        let interval = interval_text(f, " .. ");
-        let visible = f.smallest_visible_percent.filter(|_| !f.too_noisy);
-        let visible = visible.map_or("-".to_string(), percent_text);
-        let mark = if f.shown { "*" } else { " " };
-        let change = f.change_percent.map_or("-".to_string(), |p| signed_text(Some(p)));
-        out.line(&format!(
-            "{mark} {:20}{:>10}{:>10}{change:>9}{interval:>19}{visible:>9}",
-            f.name,
-            value(f.unit, f.a),
-            value(f.unit, f.b),
-        ));
-    }
+    out.heading(FIGURES_HEAD);
+    figures.iter().filter(|f| f.a > 0.0 || f.b > 0.0).for_each(|f| out.line(&figure_line(f)));
     out.paragraph(
         "  ",
         "* the change is more than noise. All intervals hold together, 95 times in 100. visible: the change in percent \
          that would be shown 8 times in 10. -: too few requests, or no interval by nature. too noisy: the interval spans \
          more than a factor of 10. > or <: the other end lies farther away than that.",
     );
+}
+
+/// Head of a table of figures.
+const FIGURES_HEAD: &str = "  Figure                       A         B change %      95 % interval  visible";
+
+/// A figure of both runs with its change; a mark if the change is more than noise.
+fn figure_line(f: &Figure) -> String {
+    let interval = interval_text(f, " .. ");
+    let visible = f.smallest_visible_percent.filter(|_| !f.too_noisy);
+    let visible = visible.map_or("-".to_string(), percent_text);
+    let mark = if f.shown { "*" } else { " " };
+    let change = f.change_percent.map_or("-".to_string(), |p| signed_text(Some(p)));
+    format!(
+        "{mark} {:20}{:>10}{:>10}{change:>9}{interval:>19}{visible:>9}",
+        f.name,
+        value(f.unit, f.a),
+        value(f.unit, f.b),
+    )
 }
 
 /// A figure's value with its unit.

@@ -17,7 +17,9 @@ mod story;
 mod summary;
 mod verification;
 
-pub use comparison::{comparison, csv as comparison_csv, markdown as comparison_markdown};
+pub use comparison::{
+    comparison, csv as comparison_csv, markdown as comparison_markdown, short as comparison_short,
+};
 pub use demand::{demand, findings};
 pub use extents::extent_latencies;
 pub use free_space::free_space;
@@ -25,6 +27,6 @@ pub use judgement::{at_length, explained, hash, judgement};
 pub use mail::{LatencyText, LoadText, Mail, MailOptions, mail, shade};
 pub use maps::{MapUnit, map, maps};
 pub use stamps::data_errors;
-pub use story::{STORY_LINES, story};
+pub use story::{STORY_LINES, statement, story};
 pub use summary::{deskew, engine_and_depth, most_in_flight, summary};
 pub use verification::{sentence as fault_sentence, verified};

@@ -3,7 +3,9 @@
 use crate::lines::{COLUMNS, Lines};
 use crate::stamps;
 use crate::summary::state;
-use iosonar_analyze::{LimitResult, LimitVerdict, PartStory, Severity, Story, Summary, TimeStats};
+use iosonar_analyze::{
+    LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, Summary, TimeStats,
+};
 use iosonar_text::units::{self, Charset};
 
 /// Most lines of a story: a small terminal shows them at once.
@@ -47,7 +49,7 @@ fn parts(story: &Story, room: usize) -> Lines {
 }
 
 /// Adds a paragraph of at most some lines; the rest is cut off.
-fn limited(out: &mut Lines, first: &str, text: &str, most: usize) {
+pub(crate) fn limited(out: &mut Lines, first: &str, text: &str, most: usize) {
     let mut all = Lines::new(COLUMNS);
     all.paragraph(first, text);
     let text = all.finish();
@@ -55,17 +57,26 @@ fn limited(out: &mut Lines, first: &str, text: &str, most: usize) {
     lines.iter().take(most).for_each(|line| out.line(line));
 }
 
+/// The first lines of an answer: headline, reasons, worth and remedy.
+pub fn statement(statement: &Statement) -> String {
+    let mut out = Lines::new(COLUMNS);
+    lines_of(&mut out, statement);
+    out.finish()
+}
+
+/// Adds headline, reasons, worth and remedy.
+pub(crate) fn lines_of(out: &mut Lines, statement: &Statement) {
+    limited(out, "", &statement.headline, LINES_OF_TEXT);
+    statement.because.iter().for_each(|reason| limited(out, "  because   ", &reason.text, LINES_OF_TEXT));
+    statement.worth.iter().for_each(|worth| limited(out, "  worth     ", worth, LINES_OF_EVENT));
+    statement.remedy.iter().for_each(|remedy| self::remedy(out, remedy));
+}
+
 /// Headline, reasons, worth, remedy, and what else decides whether the figures mean something.
 fn head(summary: &Summary) -> Lines {
     let mut out = Lines::new(COLUMNS);
     if let Some(story) = &summary.story {
-        limited(&mut out, "", &story.headline, LINES_OF_TEXT);
-        story
-            .because
-            .iter()
-            .for_each(|reason| limited(&mut out, "  because   ", &reason.text, LINES_OF_TEXT));
-        story.worth.iter().for_each(|worth| limited(&mut out, "  worth     ", worth, LINES_OF_EVENT));
-        story.remedy.iter().for_each(|remedy| self::remedy(&mut out, remedy));
+        lines_of(&mut out, &story.statement());
     }
     stamps::of(summary)
         .first()

@@ -13,11 +13,11 @@ const COVERS: f64 = 0.5;
 /// The target is the cause only if a lack of CPU accounts for less than this share of the lost time: it is sampled coarsely.
 const NEXT_TO_NOTHING: f64 = 0.1;
 /// Others matter from this share of the bytes of a device on ...
-const OTHERS: f64 = 0.3;
+pub(crate) const OTHERS: f64 = 0.3;
 /// ... if they move this many times as many bytes per second as at other times, ...
-const TIMES_ELSEWHERE: f64 = 2.0;
+pub(crate) const TIMES_ELSEWHERE: f64 = 2.0;
 /// ... and from this many bytes on: a file system writes a little for itself.
-const LEAST_BYTES: f64 = 4.0 * 1_048_576.0;
+pub(crate) const LEAST_BYTES: f64 = 4.0 * 1_048_576.0;
 /// The target is slower than usual from this many times its usual latency on.
 const SLOWER: f64 = 1.5;
 /// Requests are larger or smaller than usual from this factor on, ...
@@ -109,15 +109,15 @@ pub(crate) struct Search<'a> {
 }
 
 /// Use of a device, or of several together, over time.
-struct DeviceUse {
-    name: String,
+pub(crate) struct DeviceUse {
+    pub(crate) name: String,
     /// Time, all bytes, bytes of others.
     steps: Vec<(TimeRange, f64, f64)>,
 }
 
 impl DeviceUse {
     /// Seconds, all bytes and those of others, of the samples that `is_wanted` selects.
-    fn sums(&self, is_wanted: impl Fn(TimeRange) -> bool) -> [f64; 3] {
+    pub(crate) fn sums(&self, is_wanted: impl Fn(TimeRange) -> bool) -> [f64; 3] {
         let wanted = self.steps.iter().filter(|(time, ..)| is_wanted(*time));
         wanted.fold([0.0; 3], |[seconds, all, others], step| {
             [seconds + step.0.length_ns() as f64 / 1e9, all + step.1, others + step.2]
@@ -151,9 +151,7 @@ impl DeviceUse {
 
 impl<'a> Evidence<'a> {
     pub(crate) fn of(facts: &Facts<'a>) -> Evidence<'a> {
-        // Samples are those of this process: other processes have none.
-        let is_alone = facts.plan.targets.iter().all(|target| target.executor == Executor::Thread);
-        let case = facts.case.filter(|case| case.is_real() && is_alone);
+        let case = facts.case.filter(|case| is_sampled(case));
         Evidence {
             without_cpu: case.map(|case| case.samples.without_cpu()),
             devices: case.map_or_else(Vec::new, |case| uses(case, facts.tally.traffic())),
@@ -313,9 +311,14 @@ fn other_requests(sum: &LossSlice, usual: &LossSlice) -> Option<Found> {
     (is_other_size || is_other_mix).then_some(Found::OtherRequests { bytes, writes })
 }
 
+/// Whether samples are those of the process that issued all requests: requests were real, and no other process issued some.
+pub(crate) fn is_sampled(case: &Case<'_>) -> bool {
+    case.is_real() && case.plan.targets.iter().all(|target| target.executor == Executor::Thread)
+}
+
 /// Use of the watched devices over time, within the run. The bytes of this run are subtracted: those of its requests, or those that the kernel
 /// counted for this process, with its result and the reads of a verification, where these are more.
-fn uses(case: &Case<'_>, traffic: &Traffic) -> Vec<DeviceUse> {
+pub(crate) fn uses(case: &Case<'_>, traffic: &Traffic) -> Vec<DeviceUse> {
     let devices: &DeviceTraffic = case.samples.devices();
     let of_process = devices.own_bytes();
     let own = |index: usize, range: TimeRange| {

@@ -7,12 +7,16 @@
 //! the first of: data errors, failed requests, a fake result, nothing measured, too few requests, lost time, all well
 //! (`headline.rs`).
 //!
+//! A comparison has a story, too (`comparison/`): what differs, and what differed in the machine in that time (`circumstances.rs`).
+//!
 //! To add a cause: a variant of [`Cause`](iosonar_analyze::Cause) at its place in the order, its test in `causes.rs`, its sentence in
 //! `events.rs`, its headline in `headline/disturbed.rs`, and a planted result in `tests/`.
 
 mod blame;
 mod causes;
+mod circumstances;
 mod command;
+mod comparison;
 mod contrast;
 mod episodes;
 mod events;
@@ -23,6 +27,9 @@ mod parts;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub use circumstances::{Circumstances, machine_windows};
+pub use comparison::comparison_story;
 
 use causes::Evidence;
 use events::Events;

@@ -1,6 +1,6 @@
 //! The answer of a comparison in a sentence.
 
-use super::{Difference, Facts, Figure, OverTime, Unit};
+use super::{Comparison, Difference, Facts, Figure, OverTime, Unit};
 use serde::Serialize;
 
 /// The outcome of a comparison.
@@ -58,6 +58,9 @@ const ORDER: [&str; 16] = [
     "delay.p99",
     "delay.mean",
 ];
+/// The noise that the intervals cover.
+pub const WITHIN_RUNS: &str =
+    "The intervals cover the noise within these two runs. Repeat A to know the noise between runs.";
 /// Maximum number of figures in the answer.
 const TOLD: usize = 3;
 
@@ -112,6 +115,15 @@ impl Answer {
     }
 }
 
+impl Comparison {
+    /// Places of the figures with a shown change: the most informative ones first, those of reads or writes alone last.
+    pub fn shown_figures(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.figures.len()).filter(|at| self.figures[*at].shown).collect();
+        places.sort_by_key(|at| rank(&self.figures[*at]));
+        places
+    }
+}
+
 /// Which of the runs has figures that are not what they claim to be.
 fn fake(a: &Facts, b: &Facts) -> Option<String> {
     match (a.fake(), b.fake()) {
@@ -126,25 +138,29 @@ fn fake(a: &Facts, b: &Facts) -> Option<String> {
 /// The noise that the intervals cover, and differences of the plans that may explain a change.
 fn what_it_covers(plan: &[Difference]) -> String {
     const NAMED: usize = 6;
-    let within =
-        "The intervals cover the noise within these two runs. Repeat A to know the noise between runs.";
     let names: Vec<&str> = plan.iter().take(NAMED).map(|difference| difference.field.as_str()).collect();
     let more = match plan.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     match names.is_empty() {
-        true => format!("{within} The plans are the same."),
-        false => format!("{within} The plans differ in {}{more}: that may explain it.", names.join(", ")),
+        true => format!("{WITHIN_RUNS} The plans are the same."),
+        false => {
+            format!("{WITHIN_RUNS} The plans differ in {}{more}: that may explain it.", names.join(", "))
+        }
     }
 }
 
 /// Figures in reporting order: the most informative ones first, those of reads or writes alone last.
 fn sorted(figures: &[Figure]) -> Vec<&Figure> {
-    let rank = |f: &Figure| ORDER.iter().position(|name| *name == f.name).unwrap_or(ORDER.len());
     let mut sorted: Vec<&Figure> = figures.iter().collect();
     sorted.sort_by_key(|f| rank(f));
     sorted
+}
+
+/// Place of a figure in the order of reporting.
+fn rank(figure: &Figure) -> usize {
+    ORDER.iter().position(|name| *name == figure.name).unwrap_or(ORDER.len())
 }
 
 /// For a mixed outcome, puts the first figures of either direction first.

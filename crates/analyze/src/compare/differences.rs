@@ -15,6 +15,25 @@ pub struct Difference {
     pub b: Option<String>,
 }
 
+impl Difference {
+    /// Its place in words: `targets.0.kind.block-device.queue.scheduler` is `target 0`, `queue`, `scheduler`. Words of the archive's own
+    /// form mean nothing to people.
+    pub fn words(&self) -> Vec<String> {
+        const OF_THE_FORM: [&str; 5] = ["kind", "block-device", "regular-file", "file-system", "known"];
+        let mut words: Vec<String> = Vec::new();
+        for part in self.field.split('.').filter(|part| !OF_THE_FORM.contains(part)) {
+            match words.last_mut() {
+                Some(list) if part.bytes().all(|b| b.is_ascii_digit()) => {
+                    let one = list.strip_suffix('s').unwrap_or(list);
+                    *list = format!("{one} {part}");
+                }
+                _ => words.push(part.replace(['_', '-'], " ")),
+            }
+        }
+        words
+    }
+}
+
 /// Fields that change from run to run and say nothing about the system.
 const PASSING: [&str; 9] = [
     "run_id",

@@ -10,6 +10,7 @@ mod estimate;
 mod family;
 mod figures;
 mod histogram;
+mod machine;
 mod noise;
 mod over_time;
 mod pairs;
@@ -19,16 +20,19 @@ mod random;
 mod simulation;
 pub(crate) mod student;
 
-pub use answer::{Answer, Outcome, change_text, interval_text, percent_text, signed_text, with_sign};
+pub use answer::{
+    Answer, Outcome, WITHIN_RUNS, change_text, interval_text, percent_text, signed_text, with_sign,
+};
 pub use blocks::{Blocks, Quantity, Who};
 pub use condition::{ChangeLimit, Condition, ConditionError, Judgement};
 pub use differences::Difference;
 pub use figures::{Figure, Unit};
+pub use machine::{ForeignBytes, MachineUse, MachineWindow};
 pub use over_time::{OverTime, Stretch};
 pub use phases::{PhaseComparison, Phases};
 pub use student::critical_t;
 
-use crate::{Correlation, Records, Verdict};
+use crate::{Correlation, Records, Statement, Verdict};
 use figures::{Runs, percent};
 use iosonar_archive::PhaseTimes;
 use iosonar_plan::Plan;
@@ -82,6 +86,19 @@ pub struct Run<'a> {
     pub verdict: Option<RunVerdict>,
 }
 
+/// How a run was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Made {
+    /// Name and version of the program.
+    pub tool: String,
+    /// The command as typed.
+    pub command: String,
+    /// Release of the kernel.
+    pub kernel: Option<String>,
+    /// Paths of the targets, with the models of the devices.
+    pub targets: Vec<String>,
+}
+
 /// The verdict on the figures of a run, in a word and in a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunVerdict {
@@ -107,6 +124,9 @@ pub struct Facts {
     /// The verdict on its figures, where it was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<RunVerdict>,
+    /// How it was made; absent for a load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
 }
 
 impl Facts {
@@ -200,6 +220,12 @@ pub struct Comparison {
     /// Phases, each by itself.
     #[serde(skip_serializing_if = "Phases::is_empty")]
     pub phases: Phases,
+    /// Activity of the machine in the times in which the runs differ; empty where it is known for neither run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machine: Vec<MachineWindow>,
+    /// The difference, why there is one, and what to do: `iosonar-story` makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub story: Option<Statement>,
 }
 
 /// A comparison and the judgement of its conditions.
@@ -317,6 +343,8 @@ fn compare_within(
         only: runs.only(),
         over_time,
         phases: Phases::default(),
+        machine: Vec::new(),
+        story: None,
     })
 }
 
@@ -332,6 +360,7 @@ fn facts(run: &Run, blocks: &Blocks) -> Facts {
         failed: blocks.failed,
         duration_ns: blocks.duration_ns(),
         verdict: run.verdict.clone(),
+        made: None,
     }
 }
 

@@ -40,6 +40,11 @@ pub struct CompareArgs {
     /// With the noise of these runs only larger changes would be shown: that it holds says little.
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
+    /// Print all tables after the story
+    ///
+    /// They are all figures, differences of plans and environments, and times in which the runs differ.
+    #[arg(long, conflicts_with_all = ["json", "csv", "markdown"])]
+    pub all: bool,
     /// Print JSON
     #[arg(long, conflicts_with_all = ["csv", "markdown"])]
     pub json: bool,

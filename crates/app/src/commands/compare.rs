@@ -37,9 +37,17 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         (true, ..) => compare::to_json(&judged),
         (_, true, _) => iosonar_plaintext::comparison_csv(&judged, Form { safe: args.csv_safe, crlf: false }),
         (.., true) => iosonar_plaintext::comparison_markdown(&judged),
-        _ => iosonar_plaintext::comparison(&judged),
+        _ if args.all => all(&judged),
+        _ => iosonar_plaintext::comparison_short(&judged),
     })?;
     exit(&judged, args)
+}
+
+/// The story of one comparison, then everything; several begin with their table.
+fn all(judged: &[Judged]) -> String {
+    let story =
+        if judged.len() == 1 { iosonar_plaintext::comparison_short(judged) + "\n" } else { String::new() };
+    story + &iosonar_plaintext::comparison(judged)
 }
 
 /// A condition that failed takes precedence over one that cannot be judged. Conditions on fake figures are not judged.

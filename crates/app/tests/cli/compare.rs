@@ -43,7 +43,7 @@ fn equal_systems_show_no_difference_and_a_slower_one_is_found() {
     assert!(low < 37.2 && 37.0 < high && low > 30.0 && high < 45.0, "{p50}");
     assert!(slower["pairs"]["worse_share"].as_f64().unwrap() > 0.99);
     let text = lab.expect(0, "compare a a").out;
-    assert!(text.starts_with("No difference shown with this noise; smallest visible: "), "{text}");
+    assert!(text.starts_with("No difference shown: a median changed by "), "{text}");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn fake_run_is_named_first_and_judged_by_no_condition() {
     lab.file("cached", vec![7; 8 << 20]);
     lab.expect(4, "run -t cached --rw randread --bs 4k --buffered --claim device --number-ios 3000 --percentile-list 50:99.5 --no-progress -o fake");
     let text = lab.expect(0, "compare a fake").out;
-    assert!(text.starts_with("B is FAKE as a device result: "), "{text}");
+    assert!(text.starts_with("B is FAKE: the figures do not show how the targets differ."), "{text}");
     for form in ["--csv", "--markdown", "--json"] {
         let out = lab.expect(0, &format!("compare a fake {form}")).out;
         assert!(out.contains("FAKE as a device result"), "{form}: {out}");
@@ -176,14 +176,15 @@ fn stretch_findings_do_not_contradict_overall_change() {
         "run --engine sim -t dev --size 1g --rw randread --rate-iops 1000 --number-ios 150 --no-progress";
     lab.expect(0, &format!("{short} --sim-service 1ms -o a"));
     lab.expect(0, &format!("{short} --sim-service 180us -o b"));
-    let text = lab.expect(0, "compare a b").out;
-    assert!(text.starts_with("B is faster: latency.p50 -82"), "{text}");
+    let text = lab.expect(0, "compare a b --all").out;
+    assert!(text.starts_with("B is faster: median latency 82 % shorter"), "{text}");
+    assert!(text.contains("B is faster: latency.p50 -82"), "{text}");
     assert!(text.contains("Over time: not compared") && !text.contains("nowhere"), "{text}");
     assert!(text.contains("This says"), "{text}");
     // Equal runs: their stretches are compared, and the text explains the result.
     run(&lab, "c", "--seed 1 --sim-service 100us");
     run(&lab, "d", "--seed 2 --sim-service 100us");
-    let text = lab.expect(0, "compare c d").out;
+    let text = lab.expect(0, "compare c d --all").out;
     assert!(
         text.contains("Over time: no single stretch is shown to differ by more than its own noise"),
         "{text}"
@@ -206,7 +207,7 @@ fn reports_uninformative_interval_as_too_noisy() {
     };
     load("a.load", &|i| i % 1_000 < 90);
     load("b.load", &|i| i % 1_100 < 110);
-    let text = lab.expect(0, "compare a.load b.load").out;
+    let text = lab.expect(0, "compare a.load b.load --all").out;
     let json = json(&lab, "a.load b.load");
     let figures = json["comparisons"][0]["figures"].as_array().unwrap();
     let noisy: Vec<&Value> = figures.iter().filter(|f| f["too_noisy"] == true).collect();
@@ -291,4 +292,44 @@ fn flushes_have_separate_figures() {
     let figures = json["comparisons"][0]["figures"].as_array().unwrap();
     let names: Vec<&str> = figures.iter().map(|figure| figure["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"latency.flush.p99") && names.contains(&"flush.iops"), "{names:?}");
+}
+
+/// The story names direction, size and cause; its evidence stands in the JSON, and its text fits on a small terminal.
+#[test]
+fn story_of_a_comparison_names_its_cause() {
+    let lab = lab();
+    let stalls = "--rw randread --bs 4k --iodepth 4 --rate-iops 2000 --runtime 10s --randseed 1";
+    lab.expect(0, &format!("run {SIM} {stalls} -o calm"));
+    lab.expect(0, &format!("run {SIM} {stalls} --sim-stall 700ms/5s -o stalled"));
+    lab.expect(0, &format!("run {SIM} {stalls} --number-ios 20 -o few"));
+    let json = json(&lab, "calm stalled few");
+    let story = |run: usize| &json["comparisons"][run]["story"];
+    for reason in [0, 1].iter().flat_map(|run| story(*run)["because"].as_array().into_iter().flatten()) {
+        for path in reason["evidence"].as_array().unwrap() {
+            let pointer = format!("/{}", path.as_str().unwrap().replace('.', "/"));
+            assert!(json.pointer(&pointer).is_some(), "{path} is not in the JSON");
+        }
+    }
+    let headline = story(0)["headline"].as_str().unwrap();
+    assert!(headline.starts_with("B is slower: "), "{headline}");
+    let because = story(0)["because"].to_string();
+    assert!(
+        because.contains("nothing completed for") && because.contains("A has no such event"),
+        "{because}"
+    );
+    assert!(because.contains("The plans differ: engine stall"), "{because}");
+    assert_eq!(story(1)["headline"], "Too few requests to compare: B has 20.");
+    let many = " --fail-if p50>+1% --fail-if p99>+1% --fail-if iops<-1% --fail-if mean>+1%".repeat(6);
+    let text = lab.expect(1, &format!("compare calm stalled{many}")).out;
+    assert!(text.lines().count() <= 24 && text.lines().all(|line| line.len() <= 79), "{text}");
+    assert!(text.replace('\n', " ").starts_with(headline), "{text}");
+    assert!(text.contains("FAILED") && text.contains("more conditions"), "{text}");
+    let all = lab.expect(0, "compare calm stalled --all").out;
+    assert!(all.replace('\n', " ").starts_with(headline), "{all}");
+    assert!(
+        all.contains(
+            "Differences of the plan\n  engine, stall\n    length: - -> 700ms\n    period: - -> 5s\n"
+        ),
+        "{all}"
+    );
 }
