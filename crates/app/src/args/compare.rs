@@ -54,7 +54,7 @@ pub struct CompareArgs {
     /// Write an apostrophe before words of the CSV that a spreadsheet would take for formulas
     #[arg(long, requires = "csv")]
     pub csv_safe: bool,
-    /// Print Markdown: one table with a column for each run
+    /// Print Markdown for a report or a bug: the story, and a table of all runs
     #[arg(long)]
     pub markdown: bool,
     /// Write a page with heat maps of both matrices and of their difference

@@ -17,6 +17,9 @@ pub struct ShowArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print Markdown for a report or a bug: story, figures, events, origin
+    #[arg(long, conflicts_with_all = ["json", "all", "deskew", "percentile_list", "show_plan"])]
+    pub markdown: bool,
     /// Print the rate while all targets were active, too
     ///
     /// That is from the start of the last one to the end of the first one.

@@ -4,6 +4,7 @@ use super::open;
 use crate::args::show::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
+use anyhow::anyhow;
 use iosonar_archive::Archive;
 use iosonar_inputs::{Figures, Input, RunAnalysis, Study, SummaryOptions, deskew};
 use iosonar_runner::conclude_late;
@@ -13,6 +14,12 @@ use iosonar_text::shown;
 /// Prints the story, computed again from the records; with `--all` the summary and the findings, too.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     if let Some(study) = Study::of(&args.dir) {
+        if args.markdown {
+            let command = study.kind.command();
+            return Err(Failure::refused(anyhow!(
+                "--markdown is not available for the answer of '{command}': name one of its runs"
+            )));
+        }
         print(&if args.json { answers::json(&study)? } else { answers::text(&study)? })?;
         return Ok(Exit::Fine);
     }
@@ -28,6 +35,10 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let is_short = !args.all && skew.is_none() && args.percentile_list.is_empty();
     let text = if args.json {
         Figures::of(&input, &options)?.summary.to_json()
+    } else if args.markdown {
+        let page = args.dir.join("report.html");
+        let page = page.is_file().then(|| page.display().to_string());
+        iosonar_plaintext::markdown(&Figures::of(&input, &options)?.summary, page.as_deref())
     } else if is_short {
         iosonar_plaintext::story(&Figures::of(&input, &options)?.summary)
     } else {

@@ -333,3 +333,23 @@ fn story_of_a_comparison_names_its_cause() {
         "{all}"
     );
 }
+
+/// The Markdown of a comparison has its story, what differs, and how both runs were made.
+#[test]
+fn markdown_can_be_pasted_into_a_report() {
+    let lab = lab();
+    run(&lab, "a", "--seed 1 --sim-service 100us");
+    run(&lab, "b", "--seed 1 --sim-service 150us");
+    let markdown = lab.expect(1, "compare a b --markdown --fail-if p50>+10%").out;
+    assert!(markdown.starts_with("## B is slower: median "), "{markdown}");
+    for part in [
+        "\n- **because** The plans differ: engine service (A 100us, B 150us).\n",
+        "\n| A | a | ",
+        "\n- p50\\>+10%: SHOWN, the condition FAILED\n",
+        "\nPlans of A and B differ:\n\n- engine, service: 100us \u{2192} 150us\n",
+        "\n### How they were made\n\n- A: `",
+        "run --engine sim -t dev",
+    ] {
+        assert!(markdown.contains(part), "'{part}' is not in {markdown}");
+    }
+}

@@ -112,3 +112,21 @@ fn shares_are_complete_and_the_text_is_short() {
     assert!(lab.expect(0, &format!("show {long}")).out.lines().count() <= 24);
     assert!(all.starts_with(&text) && all.contains("Throughput"), "{all}");
 }
+
+/// `show --markdown` is for a report or a bug: it begins with the headline, and links the page if there is one.
+#[test]
+fn markdown_begins_with_the_headline_and_links_the_page() {
+    let lab = lab();
+    let stalls = "--rw randread --bs 4k --depth 2 --rate-iops 5000 --sim-stall 200ms/3s --runtime 7s";
+    lab.expect(0, &format!("run {SIM} {stalls} -o r"));
+    let headline = story_of(&lab, "r")["headline"].as_str().unwrap().to_string();
+    let text = lab.expect(0, "show r --markdown").out;
+    assert!(text.starts_with(&format!("## {headline}\n")), "{text}");
+    assert!(text.contains("| at | event | requests | lost time |\n"), "{text}");
+    assert!(text.contains("\n### How it was made\n\n- `") && text.contains("--sim-stall 200ms/3s"), "{text}");
+    assert!(!text.contains("Report page"), "{text}");
+    lab.expect(0, "report r");
+    let text = lab.expect(0, "show r --markdown").out;
+    assert!(text.ends_with("\n[Report page](r/report.html)\n"), "{text}");
+    lab.expect(2, "show r --markdown --json");
+}

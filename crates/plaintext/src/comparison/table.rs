@@ -1,8 +1,14 @@
 //! Several runs beside the same baseline, in one table: for people as Markdown, for programs as CSV.
 
-use super::{OF_PHASES, value};
-use iosonar_analyze::compare::{Comparison, Facts, Figure, Judged, Phases, Unit, change_text, interval_text};
+use super::{OF_PHASES, condition_text, headline, value};
+use crate::markdown::{self, head};
+use iosonar_analyze::compare::{
+    Comparison, Difference, Facts, Figure, Judged, Phases, Unit, change_text, interval_text,
+};
 use iosonar_text::csv::{Cell, Form};
+
+/// Most differences of a document in Markdown; JSON has them all.
+const DIFFERENCES: usize = 12;
 
 /// A figure of all runs.
 pub(super) struct Row<'a> {
@@ -39,22 +45,27 @@ pub(super) fn rows(comparisons: &[Judged]) -> Vec<Row<'_>> {
     rows
 }
 
-/// One table with a row for each figure and a column for each run.
+/// The story, then one table with a row for each figure and a column for each run, and how the runs were made.
 pub fn markdown(comparisons: &[Judged]) -> String {
     let Some(first) = comparisons.first() else { return String::new() };
-    let mut out =
-        String::from("| run | name | requests completed | verdict | answer |\n|---|---|---:|---|---|\n");
+    let mut out = match (comparisons.len(), &first.comparison.story) {
+        (1, Some(story)) => head(story),
+        _ => format!("## {} runs beside the same baseline\n", comparisons.len()),
+    };
+    out += "\n| run | name | requests completed | verdict | answer |\n|---|---|---:|---|---|\n";
     let mut run = |letter: &str, facts: &Facts, answer: &str| {
-        let (name, verdict) = (cell(&facts.name), cell(sentence(facts).unwrap_or("-")));
-        out += &format!("| {letter} | {name} | {} | {verdict} | {} |\n", facts.completed, cell(answer));
+        let (name, verdict) =
+            (markdown::sentence(&facts.name), markdown::sentence(sentence(facts).unwrap_or("-")));
+        let answer = markdown::sentence(answer);
+        out += &format!("| {letter} | {name} | {} | {verdict} | {answer} |\n", facts.completed);
     };
     run("A", &first.comparison.a, "baseline");
     for (i, judged) in comparisons.iter().enumerate() {
-        let answer = &judged.comparison.answer.text;
+        let answer = headline(&judged.comparison);
         run(&letters(comparisons.len(), i), &judged.comparison.b, answer);
     }
     comparisons.iter().for_each(|judged| {
-        out += &format!("\n{}\n", iosonar_text::one_line(&judged.comparison.answer.covers));
+        out += &format!("\n{}\n", markdown::sentence(&judged.comparison.answer.covers));
     });
     let names: Vec<String> = (0..comparisons.len()).map(|i| letters(comparisons.len(), i)).collect();
     out += &format!("\n| figure | A | {} |\n|---|---:|{}\n", names.join(" | "), "---:|".repeat(names.len()));
@@ -66,7 +77,55 @@ pub fn markdown(comparisons: &[Judged]) -> String {
     for (judged, name) in comparisons.iter().zip(&names) {
         markdown_of_phases(&mut out, name, &judged.comparison.phases);
     }
-    out + "\nChanges are from A; in brackets the 95 % interval. **Bold**: more than noise. In each answer, B is that run.\n"
+    out += "\nChanges are from A; in brackets the 95 % interval. **Bold**: more than noise. In each answer, B is that run.\n";
+    for (judged, name) in comparisons.iter().zip(&names) {
+        conditions(&mut out, name, judged);
+        differences(&mut out, &format!("Plans of A and {name}"), &judged.comparison.plan);
+        differences(&mut out, &format!("Environments of A and {name}"), &judged.comparison.environment);
+    }
+    out += "\n### How they were made\n\n";
+    out += &made("A", &first.comparison.a);
+    comparisons.iter().zip(&names).for_each(|(judged, name)| out += &made(name, &judged.comparison.b));
+    out
+}
+
+/// The conditions, and whether they hold.
+fn conditions(out: &mut String, run: &str, judged: &Judged) {
+    if !judged.conditions.is_empty() {
+        *out += &format!("\nConditions on {run}:\n\n");
+    }
+    for condition in &judged.conditions {
+        *out += &format!("- {}\n", markdown::sentence(&condition_text(condition)));
+    }
+}
+
+/// Differences of a document as a list.
+fn differences(out: &mut String, what: &str, differences: &[Difference]) {
+    if differences.is_empty() {
+        return;
+    }
+    *out += &format!("\n{what} differ:\n\n");
+    let side = |value: &Option<String>| markdown::sentence(value.as_deref().unwrap_or("-"));
+    for one in differences.iter().take(DIFFERENCES) {
+        let name = markdown::sentence(&one.words().join(", "));
+        *out += &format!("- {name}: {} → {}\n", side(&one.a), side(&one.b));
+    }
+    if differences.len() > DIFFERENCES {
+        *out += &format!("- {} more\n", differences.len() - DIFFERENCES);
+    }
+}
+
+/// Command, version, kernel and targets of a run.
+fn made(letter: &str, facts: &Facts) -> String {
+    let Some(made) = &facts.made else { return format!("- {letter}: {}\n", markdown::sentence(&facts.name)) };
+    let kernel = made.kernel.as_ref().map_or(String::new(), |kernel| format!(", Linux {kernel}"));
+    let targets = markdown::sentence(&made.targets.join(", "));
+    format!(
+        "- {letter}: {}, {}{}, {targets}\n",
+        markdown::code(&made.command),
+        markdown::sentence(&made.tool),
+        markdown::sentence(&kernel)
+    )
 }
 
 /// The sentence of the verdict on a run.
@@ -84,7 +143,7 @@ fn markdown_of_phases(out: &mut String, run: &str, phases: &Phases) {
     for phase in &phases.both {
         let figure = |name: &&str| phase.figures.iter().find(|f| f.name == **name).map_or("-".into(), change);
         let cells: Vec<String> = OF_PHASES.iter().map(figure).collect();
-        *out += &format!("| {} | {} |\n", cell(&phase.name), cells.join(" | "));
+        *out += &format!("| {} | {} |\n", markdown::sentence(&phase.name), cells.join(" | "));
     }
 }
 

@@ -91,7 +91,7 @@ fn header(out: &mut Lines, s: &Summary) {
 }
 
 /// Time and place: date, host, kernel, devices.
-fn place(s: &Summary) -> String {
+pub(crate) fn place(s: &Summary) -> String {
     let machine = s.machine.clone().unwrap_or_default();
     let devices = machine.devices.iter().map(|device| {
         let model = device.model.as_ref().map(|model| format!(" {model}")).unwrap_or_default();

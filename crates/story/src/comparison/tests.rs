@@ -132,6 +132,8 @@ fn causes_outside_come_before_events_of_the_target() {
         lost_request_seconds: 245.0,
         share: 0.9,
         worst_response_ns: 700_000_000,
+        target: None,
+        phase: None,
     };
     let stalled = MachineUse { events: vec![event.clone()], ..quiet() };
     let story = with_machine(slower(), Some(quiet()), Some(stalled.clone()));
