@@ -198,6 +198,8 @@ pub(crate) fn series_columns() -> usize {
 pub enum Detail {
     /// The input of findings: [`Diagrams::latency`], demanded and delivered.
     Sonar,
+    /// The sonar: responses over due time, too.
+    Response,
     /// The course of the run: requests in flight, too.
     Course,
     /// Everything.
@@ -209,7 +211,7 @@ impl Detail {
     pub fn fields(self) -> Fields {
         match self {
             Detail::Full => Diagrams::FIELDS,
-            Detail::Sonar | Detail::Course => Fields::OP
+            Detail::Sonar | Detail::Response | Detail::Course => Fields::OP
                 .and(Fields::OUTCOME)
                 .and(Fields::DUE)
                 .and(Fields::SUBMITTED)
@@ -362,13 +364,17 @@ impl Diagrams {
         let (latency_ns, delay_ns) = (completed.saturating_sub(submitted), submitted.saturating_sub(due));
         let (latency, delay) = (row_of(latency_ns), row_of(delay_ns));
         self.latency.add_row(class, submitted, latency);
-        if self.detail < Detail::Full {
-            return;
+        match self.detail {
+            Detail::Sonar => return,
+            Detail::Response | Detail::Course => {
+                let response = row_of(completed.saturating_sub(due));
+                return self.response.by_due.add_row(class, due, response);
+            }
+            Detail::Full => self.response.add(number, class, due, times),
         }
         self.latency_by_due.add_row(class, due, latency);
         self.latency_by_completion.add_row(class, completed, latency);
         self.latency_by_number.add_row(class, number, latency);
-        self.response.add(number, class, due, times);
         self.delay.add_row(class, due, delay);
         self.delay_by_number.add_row(class, number, delay);
         if class.is_transfer() {

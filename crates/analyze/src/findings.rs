@@ -57,7 +57,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Runs all detectors. Effects of a lack of CPU are not attributed to the target.
+    /// Runs all detectors. Effects of a lack of CPU are not attributed to the target. Where the summary has a story, its causes outside of
+    /// the target are named.
     pub fn of(
         diagrams: &Diagrams,
         completions: &CompletionFacts,
@@ -67,6 +68,7 @@ impl Findings {
         let requests = Course::of(diagrams);
         let told = |stall: &CompletionStall| CompletionStall {
             is_of_generator: without_cpu.accounts_for(stall.range),
+            outside: summary.story.as_ref().and_then(|story| story.outside_cause(stall.range)),
             ..stall.clone()
         };
         let stalls = &completions.stalls.iter().map(told).collect::<Vec<_>>();

@@ -116,7 +116,7 @@ pub use skew::{Deskew, PassSkew, SkewWindows};
 pub use span::Span;
 pub use story::{
     Attribute, Blame, BlameRow, Cause, CauseShare, Contrast, ContrastGroup, HEADLINE_CHARS, LEAST_REQUESTS,
-    Normal, PartStory, Reason, Statement, Story, StoryEvent,
+    Normal, OutsideCause, PartStory, Reason, Statement, Story, StoryEvent,
 };
 pub use summarize::summarize;
 pub use summary::{

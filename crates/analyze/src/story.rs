@@ -202,6 +202,15 @@ impl Cause {
     }
 }
 
+/// A cause outside of the target, as a finding names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutsideCause {
+    /// The cause.
+    pub cause: Cause,
+    /// The sentence of its event.
+    pub text: String,
+}
+
 impl Story {
     /// Its first lines.
     pub fn statement(&self) -> Statement {
@@ -211,6 +220,15 @@ impl Story {
             worth: self.worth.clone(),
             remedy: self.remedy.clone(),
         }
+    }
+
+    /// The cause of events outside of the target that cover at least half of a time; of several events the one that covers most.
+    pub fn outside_cause(&self, range: TimeRange) -> Option<OutsideCause> {
+        let covered = |event: &&StoryEvent| event.range.overlap_ns(range);
+        let outside = || self.events.iter().filter(|event| event.cause.is_outside());
+        let sum: u64 = outside().map(|event| covered(&event)).sum();
+        let most = outside().max_by_key(covered).filter(|event| covered(event) > 0)?;
+        (2 * sum >= range.length_ns()).then(|| OutsideCause { cause: most.cause, text: most.text.clone() })
     }
 
     /// The events with most lost time, by onset.

@@ -1,7 +1,10 @@
 //! Computes the figures of an input.
 
 use crate::{Input, OpenError};
-use iosonar_analyze::{Limits, Machine, Passing, PathFacts, Summary, Tally, Wanted, pass};
+use iosonar_analyze::{
+    Detection, DetectorId, During, Judgement, Limits, Machine, OutsideCause, Passing, PathFacts, Story, Summary, Tally,
+    TimeRange, Wanted, pass,
+};
 use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
 use iosonar_evidence::Environment;
 use iosonar_judge::{Case, Samples};
@@ -132,7 +135,24 @@ pub(crate) fn summarize(
     let judged = Summary { cautions, judgement, ..summary.clone() };
     let story =
         iosonar_story::story(&Facts { plan, run: info, summary: &judged, tally, case: case.as_ref() });
-    Summary { story: Some(story), ..judged }
+    let judgement = judged.judgement.clone().map(|judgement| agreeing(judgement, &story));
+    let cautions = iosonar_judge::cautions(&summary, plan, info, judgement.as_ref());
+    Summary { cautions, judgement, story: Some(story), ..judged }
+}
+
+/// The judgement with the causes of the story: where one outside of the target covers the time of an overload, the load is not said to be
+/// more than the target can do.
+fn agreeing(mut judgement: Judgement, story: &Story) -> Judgement {
+    let is_overload = |one: &&mut Detection| one.id == DetectorId::CannotKeepUp;
+    for detection in judgement.detections.iter_mut().filter(is_overload) {
+        let range = |during: During| TimeRange { from_ns: during.from_ns, to_ns: during.to_ns };
+        let outside = detection.during.and_then(|during| story.outside_cause(range(during)));
+        if let Some(OutsideCause { text, .. }) = outside {
+            detection.text = format!("Requests were late while {text}.");
+            detection.remedy = "Repeat it on a machine that is otherwise idle.".into();
+        }
+    }
+    judgement
 }
 
 /// The evidence of an archive by which its figures are judged.

@@ -5,6 +5,7 @@ use crate::findings::bins::{begin_of, binned, measured};
 use crate::findings::statistics::{quantile, theil_sen};
 use crate::findings::{CompletionStall, StallKind, moment};
 use crate::numbers::three_digits;
+use crate::story::OutsideCause;
 use crate::time_range::TimeRange;
 use crate::waiting::cause_of_waiting;
 use crate::{DetectorId, Level, Summary, Traffic, WithoutCpu};
@@ -44,6 +45,9 @@ pub struct Overload {
     /// Other circumstances of this run that may explain it, so that the target need not be the limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub circumstances: Vec<String>,
+    /// The cause outside of the target that the story names for this time: then neither target nor load is to blame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<OutsideCause>,
 }
 
 impl Overload {
@@ -55,22 +59,31 @@ impl Overload {
     /// The overload in one plain sentence.
     pub fn sentence(&self) -> String {
         let rates = format!(
-            "target rate {} requests/s, delivered {} to {} (5 % to 95 % of the windows)",
+            "{} requests/s wanted, {} to {} done (5 % to 95 % of the windows)",
             rate(self.demanded_per_second),
             rate(self.delivered_low_per_second),
             rate(self.delivered_high_per_second)
         );
         let (from, to, backlog) =
             (moment(self.range.from_ns), moment(self.range.to_ns), grouped(self.backlog_requests));
-        let sentence = match self.kind {
-            OverloadKind::Collapse => format!(
-                "cannot follow after {from}: {rates}; {backlog} requests late at the end, {} s lost each second",
-                three_digits(self.lost_seconds_per_second)
+        let lost = three_digits(self.lost_seconds_per_second);
+        let sentence = match (self.kind, &self.outside) {
+            (OverloadKind::Collapse, None) => format!(
+                "cannot follow after {from}: {rates}; {backlog} requests late at the end, {lost} s lost each second"
             ),
-            OverloadKind::Recovered => format!(
+            (OverloadKind::Collapse, Some(OutsideCause { text, .. })) => format!(
+                "late after {from} while {text}: {rates}; {backlog} requests late at the end, {lost} s lost each second"
+            ),
+            (OverloadKind::Recovered, None) => format!(
                 "overloaded from {from} to {to}, then recovered: {rates}; at most {backlog} requests late"
             ),
+            (OverloadKind::Recovered, Some(OutsideCause { text, .. })) => {
+                format!("late from {from} to {to} while {text}: {rates}; at most {backlog} requests late")
+            }
         };
+        if self.outside.is_some() {
+            return sentence;
+        }
         [&[sentence][..], &self.circumstances].concat().join("; ")
     }
 }
@@ -115,7 +128,11 @@ pub(super) fn overloads(
     let mut all = windows.all();
     all.retain(is_of_target);
     let circumstances = circumstances(summary);
-    let describe = |found| Overload { circumstances: circumstances.clone(), ..windows.describe(found) };
+    let describe = |found| {
+        let found = windows.describe(found);
+        let outside = summary.story.as_ref().and_then(|story| story.outside_cause(found.range));
+        Overload { circumstances: circumstances.clone(), outside, ..found }
+    };
     let mut told: Vec<Overload> = all.into_iter().map(describe).collect();
     told.sort_by_key(|overload| std::cmp::Reverse(overload.backlog_requests));
     told.truncate(MOST_OVERLOADS);
@@ -266,6 +283,7 @@ impl Windows {
             delivered_high_per_second: quantile(&rates, 0.95),
             backlog_requests: growth.last().copied().unwrap_or(0),
             circumstances: Vec::new(),
+            outside: None,
             backlog_slope_per_second: slope(&growth) / window_s,
             lost_seconds_per_second: (1.0 / self.ratio(grown).max(1e-9) - 1.0).max(0.0),
         }

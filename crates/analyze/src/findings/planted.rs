@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::testing::{Fixture, record};
-use crate::{PartStats, PartTimes, Rate};
+use crate::{Cause, PartStats, PartTimes, Rate, Story, StoryEvent};
 use iosonar_archive::Record;
 use iosonar_plan::Op;
 use iosonar_testkit::SplitMix;
@@ -91,14 +91,18 @@ fn stalls_of(mut requests: Vec<Request>) -> Vec<CompletionStall> {
     facts.stalls
 }
 
-fn look(mut records: Vec<Record>) -> Findings {
+fn look(records: Vec<Record>) -> Findings {
+    look_with_story(records, None)
+}
+
+fn look_with_story(mut records: Vec<Record>, story: Option<Story>) -> Findings {
     records.sort_by_key(|r| r.completed);
     let mut completions = Completions::new();
     for r in &records {
         completions.add(r.submitted.unwrap().0, r.completed.unwrap().0, r.op);
     }
     let f = Fixture::new(records);
-    let summary = f.summary();
+    let summary = crate::Summary { story, ..f.summary() };
     let diagrams = Diagrams::compute(&f.records).unwrap();
     Findings::of(&diagrams, &completions.facts(), &summary, &WithoutCpu::default())
 }
@@ -561,6 +565,75 @@ fn a_change_of_level_at_a_pass_names_the_pass() {
     all.iter_mut().for_each(|r| r.pass = (r.due.0 / (5 * S)) as u32);
     let sentences = look(all).sentences();
     assert!(sentences.iter().any(|s| s.contains("not steady: with pass 4 (at 1")), "{sentences:#?}");
+}
+
+/// A story with one event.
+fn story(cause: Cause, from_ns: u64, to_ns: u64, text: &str) -> Story {
+    let event = StoryEvent {
+        range: TimeRange { from_ns, to_ns },
+        target: None,
+        phase: None,
+        cause,
+        text: text.into(),
+        requests: 1_000,
+        lost_request_seconds: 500.0,
+        share: 0.9,
+        worst_response_ns: S,
+    };
+    Story {
+        headline: String::new(),
+        because: Vec::new(),
+        worth: None,
+        remedy: None,
+        events: vec![event],
+        shares: Vec::new(),
+        lost_request_seconds: 500.0,
+        normal: None,
+        contrast: None,
+        parts: Vec::new(),
+        blame: None,
+    }
+}
+
+#[test]
+fn stalls_name_the_outside_cause_of_the_story() {
+    let random = &mut Random(SplitMix(7));
+    let mut requests = plain(random, 1_000.0, 20.0);
+    stall(&mut requests, 10 * S, 11 * S, |_| true);
+    let named = |cause, from, text| -> String {
+        let found = look_with_story(records(&requests), Some(story(cause, from, from + 2 * S, text)));
+        assert_eq!(found.stalls.len(), 1);
+        found.stalls[0].sentence()
+    };
+    let halted = named(Cause::Halted, 10 * S, "this program was halted for 1.00 s");
+    assert!(halted.contains(": this program was halted for 1.00 s, "), "{halted}");
+    assert!(!halted.contains("lash"), "{halted}");
+    let others = named(Cause::Others, 10 * S, "98 % of the bytes on vda were not of this run");
+    assert!(
+        others.contains("nothing completed (full stall: lash) while 98 % of the bytes on vda"),
+        "{others}"
+    );
+    for (cause, from) in [(Cause::TargetStoodStill, 10 * S), (Cause::Others, 15 * S)] {
+        let plain = named(cause, from, "words");
+        assert!(plain.contains("lash") && !plain.contains("words"), "{cause:?} {from}: {plain}");
+    }
+}
+
+#[test]
+fn overloads_name_the_outside_cause_of_the_story() {
+    // A thousand requests a second, and for two seconds nothing is done; then as fast as possible.
+    let done = |i: u64| if (5_000..8_000).contains(&i) { (7_000 + (i - 5_000) / 3) * MS } else { i * MS };
+    let one = |i: u64| record(i, Op::Read, i * MS, done(i), done(i) + MS / 10);
+    let all: Vec<Record> = (0..20_000).map(one).collect();
+    let sentence = |story| look_with_story(all.clone(), story).collapse.expect("an overload").sentence();
+    assert!(sentence(None).contains("overloaded from 5."), "{}", sentence(None));
+    let text = "this program was halted for 2.00 s";
+    let halted = sentence(Some(story(Cause::Halted, 5 * S, 8 * S, text)));
+    assert!(halted.contains("while this program was halted for 2.00 s: "), "{halted}");
+    assert!(halted.contains("requests/s wanted"), "{halted}");
+    assert!(halted.starts_with("late from 5.") && !halted.contains("--depth"), "{halted}");
+    let short = sentence(Some(story(Cause::Halted, 5 * S, 5 * S + 500 * MS, text)));
+    assert!(short.contains("overloaded from"), "a sixth of the time is not its cause: {short}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::findings::{OPS, moment, several};
 use crate::numbers::span;
 use crate::sketch::Sketch;
+use crate::story::{Cause, OutsideCause};
 use crate::time_range::TimeRange;
 use iosonar_plan::Op;
 use iosonar_text::units::grouped;
@@ -49,6 +50,9 @@ pub struct CompletionStall {
     /// Whether the generator had no CPU meanwhile, so that this says nothing about the target.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_generator: bool,
+    /// The cause outside of the target that the story names for this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<OutsideCause>,
 }
 
 impl CompletionStall {
@@ -60,6 +64,9 @@ impl CompletionStall {
     /// The stall in one plain sentence, without a number.
     pub fn sentence(&self) -> String {
         let what = match (self.kind, self.op) {
+            _ if self.is_of_program() => {
+                self.outside.as_ref().map_or(String::new(), |outside| outside.text.clone())
+            }
             _ if self.is_of_generator => "the generator had no CPU, or was stopped".to_string(),
             (StallKind::Lash, _) => "nothing completed (full stall: lash)".to_string(),
             (StallKind::Hang, _) => "the only request in flight hung".to_string(),
@@ -76,14 +83,23 @@ impl CompletionStall {
                 "reads and writes piled up and completed together (partial stall: needle)".to_string()
             }
         };
+        let others = self.outside.as_ref().filter(|_| !self.is_of_program());
+        let others = others.map_or(String::new(), |others| format!(" while {}", others.text));
         let held = held_words([self.held_reads, self.held_writes, self.held_flushes]);
         format!(
-            "at {} for {}: {what}, {held}, worked off after {}, longest latency {}",
+            "at {} for {}: {what}{others}, {held}, worked off after {}, longest latency {}",
             moment(self.range.from_ns),
             span(self.range.length_ns()),
             span(self.drain_ns),
             span(self.longest_latency_ns)
         )
+    }
+}
+
+impl CompletionStall {
+    /// Whether the story says that this program did not run.
+    fn is_of_program(&self) -> bool {
+        self.outside.as_ref().is_some_and(|outside| outside.cause != Cause::Others)
     }
 }
 
@@ -221,6 +237,7 @@ fn joined(read: &CompletionStall, write: &CompletionStall) -> CompletionStall {
         longest_latency_ns: read.longest_latency_ns.max(write.longest_latency_ns),
         threshold_ns: read.threshold_ns.min(write.threshold_ns),
         is_of_generator: false,
+        outside: None,
     }
 }
 
@@ -348,6 +365,7 @@ impl Candidate {
             longest_latency_ns: self.longest,
             threshold_ns: threshold,
             is_of_generator: false,
+            outside: None,
         })
     }
 }
@@ -446,6 +464,7 @@ impl PileDetector {
             longest_latency_ns: pile.longest,
             threshold_ns: SLOW_NS,
             is_of_generator: false,
+            outside: None,
         })
     }
 }

@@ -2,7 +2,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use iosonar_analyze::findings::{CompletionStall, LatencyBand, Overload, OverloadKind, StallKind, TimeRange};
-use iosonar_analyze::{Diagrams, Findings, Limits, Summary, Tally, summarize};
+use iosonar_analyze::{
+    Blame, BlameRow, Cause, CauseShare, Diagrams, Findings, Limits, Reason, Story, StoryEvent, Summary,
+    Tally, summarize,
+};
 use iosonar_archive::*;
 use iosonar_plan::*;
 use iosonar_testkit::SplitMix;
@@ -15,6 +18,8 @@ pub struct Run {
     pub findings: Option<Findings>,
     /// Faults found by verification, one by one.
     pub faults: Vec<Fault>,
+    /// The story; `None` as in results of earlier versions.
+    pub story: Option<Story>,
 }
 
 impl Run {
@@ -26,7 +31,7 @@ impl Run {
     pub fn summary(&self) -> Summary {
         let summary = summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap();
         let cautions = iosonar_judge::cautions(&summary, &self.plan, &self.info, None);
-        Summary { cautions, ..summary }
+        Summary { cautions, story: self.story.clone(), ..summary }
     }
 
     pub fn tally(&self) -> Tally {
@@ -128,7 +133,77 @@ pub fn empty(targets: &[&str]) -> Run {
         records: Vec::new(),
         findings: None,
         faults: Vec::new(),
+        story: None,
     }
+}
+
+/// The run with a story of all parts, and an event of each cause; they overlap here, as names above them have to share the room.
+pub fn with_story(run: Run) -> Run {
+    const CAUSES: [Cause; 10] = [
+        Cause::Halted,
+        Cause::NoCpu,
+        Cause::Others,
+        Cause::Conflicts,
+        Cause::TargetStoodStill,
+        Cause::DepthFull,
+        Cause::OtherRequests,
+        Cause::MoreAtOnce,
+        Cause::TargetSlower,
+        Cause::Unexplained,
+    ];
+    let end = run.end_ns();
+    let event = |number: u64| StoryEvent {
+        range: TimeRange { from_ns: end / 40 * number, to_ns: end / 40 * number + end / 90 * (number % 3) },
+        target: None,
+        phase: None,
+        cause: CAUSES[(number % 10) as usize],
+        text: "98 % of the bytes on nvme0n1 were not of this run".into(),
+        requests: 1_000,
+        lost_request_seconds: 0.5,
+        share: 1.0 / (number + 2) as f64,
+        worst_response_ns: 1_234_567_890,
+    };
+    let share = |cause| CauseShare { cause, share: 0.1 };
+    let text = "Outside of these: 8 300 requests, response p50 107 us, p99 6.70 ms; one in flight / 49 us each = 20 400/s at \
+                most, and waiting for a CPU cost another 8 % of the time that requests lost on their way to the target.";
+    let mut run = with_headline(
+        run,
+        "Two disturbances, neither of them of nvme0n1: a halt of this program and others on it, mm",
+    );
+    if let Some(story) = &mut run.story {
+        story.because = vec![Reason::new(text, &["story.events"]), Reason::new(text, &["story.shares"])];
+        story.worth = Some("read with care: others used the device".into());
+        story.remedy = Some("iosonar replay loads/mysql.load.gz -t /dev/sdx --depth 64 --destroy".into());
+        story.events = (0..40).map(event).collect();
+        story.shares = CAUSES.map(share).to_vec();
+        let row = |(number, cause): (usize, Cause)| BlameRow {
+            cause,
+            device: (cause == Cause::Others).then(|| "nvme0n1, nvme1n1".into()),
+            percent: (0..100).map(|slice| (slice * (number + 1) % 101) as u8).collect(),
+        };
+        let rows = [Cause::Halted, Cause::NoCpu, Cause::Others, Cause::DepthFull, Cause::Conflicts];
+        let rows = rows.into_iter().enumerate().map(row).collect();
+        story.blame = Some(Blame { from_ns: 0, slice_ns: end / 100 + 1, rows });
+    }
+    run
+}
+
+/// The run with a story that consists of a headline.
+pub fn with_headline(mut run: Run, headline: &str) -> Run {
+    run.story = Some(Story {
+        headline: headline.into(),
+        because: Vec::new(),
+        worth: None,
+        remedy: None,
+        events: Vec::new(),
+        shares: Vec::new(),
+        lost_request_seconds: 0.0,
+        normal: None,
+        contrast: None,
+        parts: Vec::new(),
+        blame: None,
+    });
+    run
 }
 
 /// More findings than fit into a picture, most of them where the fixture really has them.
@@ -163,6 +238,7 @@ pub fn with_findings(mut run: Run) -> Run {
         longest_latency_ns: 2_000_000_000,
         threshold_ns: 50_000_000,
         is_of_generator: false,
+        outside: None,
     };
     run.findings = Some(Findings {
         bands: vec![
@@ -183,6 +259,7 @@ pub fn with_findings(mut run: Run) -> Run {
             delivered_high_per_second: 330.0,
             backlog_requests: 510_176,
             circumstances: Vec::new(),
+            outside: None,
             backlog_slope_per_second: 2_800.0,
             lost_seconds_per_second: 0.9,
         }),
