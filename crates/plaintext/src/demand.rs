@@ -51,7 +51,7 @@ fn row<T>(out: &mut Lines, name: &str, values: &ByOp<T>, form: impl Fn(&T) -> St
 }
 
 fn table(out: &mut Lines, facts: &DemandFacts) {
-    out.heading(&format!("{:24}{:>18}{:>18}{:>18}", "Demanded", "all", "read", "write"));
+    out.heading(&format!("{:24}{:>18}{:>18}{:>18}", "Wanted", "all", "read", "write"));
     row(out, "requests", &facts.counts, |c| units::grouped(c.requests));
     row(out, "bytes", &facts.counts, |c| units::bytes(c.bytes));
     let size = |f: fn(&SizeFacts) -> u64| {
@@ -99,7 +99,7 @@ fn places(out: &mut Lines, facts: &DemandFacts) {
 fn rates(out: &mut Lines, facts: &DemandFacts) {
     let Some(span) = facts.span else { return };
     let t = &facts.throughput;
-    out.heading(&format!("Demanded rates, in windows of {}", time(t.window_ns)));
+    out.heading(&format!("Wanted rates, in windows of {}", time(t.window_ns)));
     out.line(&format!("  from {} to {}", time(span.first_ns), time(span.last_ns)));
     row(out, "requests/s, mean", &t.iops, |r| units::request_rate(r.mean));
     row(out, "requests/s, most", &t.iops, |r| units::request_rate(r.max));

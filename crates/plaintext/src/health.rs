@@ -17,7 +17,7 @@ pub struct Times {
 pub fn times(s: &Summary) -> Vec<Times> {
     let named = [
         ("issue delay", "health.issue_error", s.health.issue_error),
-        ("poll delay", "health.reap_lag", s.health.reap_lag),
+        ("completion delay", "health.reap_lag", s.health.reap_lag),
     ];
     named.into_iter().filter_map(|(name, path, stats)| Some(Times { name, path, stats: stats? })).collect()
 }

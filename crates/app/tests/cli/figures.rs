@@ -376,7 +376,7 @@ fn check_counts(text: &str, shown: &Value) {
         let (key, unit) = match line[..19].split_once(',').unwrap_or((&line[..19], "")) {
             ("  transferred", unit) => ("transferred_bytes", factor(unit.trim()).expect("a unit of bytes")),
             (name, _) => match name[..16].trim() {
-                "pushed back" => ("pushed", 1.0),
+                "deferred" => ("pushed", 1.0),
                 "kept in order" => ("ordered", 1.0),
                 "at the border" => ("at_border", 1.0),
                 name => (name, 1.0),
@@ -390,7 +390,7 @@ fn check_counts(text: &str, shown: &Value) {
     let rates = table(text, "Throughput");
     let units: Vec<f64> = rates[0].split_whitespace().rev().filter_map(factor).collect();
     let [seconds, bytes] = units[..] else { panic!("two columns with units: {}", rates[0]) };
-    let rows = [("target rate", "demanded"), ("delivered", "delivered")];
+    let rows = [("wanted", "demanded"), ("done", "delivered")];
     for (line, (name, key)) in rates[1..].iter().zip(rows) {
         let rate = &shown["throughput"][key];
         let keys = [("requests_per_second", 1.0), ("bytes_per_second", bytes), ("duration_ns", seconds)];

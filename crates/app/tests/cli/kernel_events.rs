@@ -307,7 +307,7 @@ fn recording_shows_max_in_flight_and_no_target_rate() {
         summary["throughput"]["demanded"].is_null() && summary["throughput"]["delivered_share"].is_null()
     );
     let text = lab.expect(0, "show --all r").out;
-    assert!(text.contains("target rate   none (recorded)") && text.contains(", max 3 at 20.0 ms"), "{text}");
+    assert!(text.contains("wanted        none (recorded)") && text.contains(", max 3 at 20.0 ms"), "{text}");
 }
 
 /// A storage engineer asks which requests a load consists of, and from which processes.

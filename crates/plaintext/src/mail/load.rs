@@ -103,7 +103,7 @@ pub(super) fn draw(out: &mut Lines, load: &LoadText, pictures: Charset) {
         out.heading("No picture: the load has no requests.");
         return;
     }
-    out.heading("Demanded requests per second over time");
+    out.heading("Wanted requests per second over time");
     for row in (0..HEIGHT).rev() {
         let level = |half: usize| (2 * row + half) as f64 / (2 * HEIGHT) as f64 * most;
         let cells: String = rates

@@ -174,7 +174,7 @@ fn numbers(out: &mut Lines, latency: &LatencyText<'_>) {
         }
     }
     let Some(throughput) = latency.throughput else { return };
-    for (name, rate) in [("demanded", throughput.demanded), ("delivered", throughput.delivered)] {
+    for (name, rate) in [("wanted", throughput.demanded), ("done", throughput.delivered)] {
         if let Some(rate) = rate {
             out.line(&format!("{name:14}{}", rate_words(&rate)));
         }

@@ -69,7 +69,7 @@ fn header(out: &mut Lines, s: &Summary) {
     let policy = match run.policy {
         OverlapPolicy::Allow => "allowed",
         OverlapPolicy::Drop => "dropped",
-        OverlapPolicy::PushBack => "pushed back",
+        OverlapPolicy::PushBack => "deferred",
         OverlapPolicy::Order => "kept in order",
     };
     let access = if run.buffered { "page cache" } else { "direct I/O" };
@@ -139,7 +139,7 @@ fn counts(out: &mut Lines, s: &Summary) {
         ("failed", |c| c.failed, true),
         ("dropped", |c| c.dropped, false),
         ("cancelled", |c| c.cancelled, false),
-        ("pushed back", |c| c.pushed, false),
+        ("deferred", |c| c.pushed, false),
         ("kept in order", |c| c.ordered, false),
         ("wrapped", |c| c.wrapped, false),
         ("at the border", |c| c.at_border, false),
@@ -229,7 +229,7 @@ fn quantity(out: &mut Lines, (name, meaning): (&str, &str), stats: &ByScope<Opti
         let Some(t) = stats.get(scope) else { continue };
         let row = scope.name().trim_end_matches("-pushed");
         if scope == Scope::ReadPushed || scope == Scope::WritePushed && stats.read_pushed.is_none() {
-            out.line("  of these, pushed back");
+            out.line("  of these, deferred");
         }
         out.line(&format!("  {row:5}{}", columns(&cells(t, unit))));
     }
@@ -314,10 +314,10 @@ fn throughput(out: &mut Lines, s: &Summary) {
         None => out.line(&format!("  {name:14}{none:>14}")),
     };
     let none = if s.has_target_rate() { "-" } else { s.why_no_target_rate() };
-    row("target rate", s.throughput.demanded, none);
-    row("delivered", s.throughput.delivered, "nothing");
+    row("wanted", s.throughput.demanded, none);
+    row("done", s.throughput.delivered, "nothing");
     if let Some(share) = s.throughput.delivered_share {
-        out.line(&format!("  {:14}{:>12} %  delivered / target rate", "share", units::number(share * 100.0)));
+        out.line(&format!("  {:14}{:>12} %  done / wanted", "share", units::number(share * 100.0)));
     }
     let mean = |mean: Option<f64>| mean.map_or("-".to_string(), units::request_rate);
     let count = |n: Option<u64>| n.map_or("unknown".to_string(), units::grouped);
