@@ -484,6 +484,15 @@ impl Scene {
         }
     }
 
+    /// Enlarges smaller words to this size.
+    pub fn enlarge_texts(&mut self, least: f64) {
+        for mark in &mut self.marks {
+            if let Mark::Text(text) = mark {
+                text.size = text.size.max(least);
+            }
+        }
+    }
+
     /// The same picture with twice as many pixels in each direction.
     pub fn doubled(&self) -> Scene {
         Scene {

@@ -74,6 +74,7 @@ fn requests_of_a_run_add_up() {
     let total = run.summary().counts.all.total;
     with_material(&run, true, |m| {
         for stem in [
+            "g00.response",
             "g01.latency.realtime",
             "g02.latency.setpoint",
             "g03.latency.completed",

@@ -4,9 +4,10 @@ mod common;
 
 use common::{
     Plain, Run, empty, extent_latencies, extreme, machine_series, replay, with_faults, with_findings,
+    with_headline, with_story,
 };
-use iosonar_analyze::LimitResult;
 use iosonar_analyze::findings::TimeRange;
+use iosonar_analyze::{Cause, CauseShare, LimitResult};
 use iosonar_plan::{Engine, LoadPace, Nanos, Op, Workload};
 use iosonar_view::palette::Rgb;
 use iosonar_view::scene::{Fill, Mark, Scene};
@@ -30,6 +31,8 @@ fn runs() -> Vec<(&'static str, Run)> {
         ("one", one),
         ("no-timetable", closed),
         ("empty", empty(&["/dev/sdx"])),
+        ("story", with_story(with_findings(replay(20_000, 120.0, true)))),
+        ("story-faults", with_story(with_faults(replay(5_000, 60.0, false), 120))),
     ]
 }
 
@@ -40,6 +43,11 @@ fn headline() -> Headline {
 fn draw(run: &Run, picture: Picture, theme: Theme) -> Scene {
     let drawn = with_material(run, &headline(), |m| picture.draw(m, &Style { theme, ..Style::default() }));
     drawn.expect("a run has what its pictures need")
+}
+
+/// The picture with a stem.
+fn one(stem: &str) -> Picture {
+    Picture::named(stem)[0]
 }
 
 /// Every picture of a run.
@@ -76,6 +84,9 @@ fn crowded(scene: &Scene) -> Vec<String> {
     found
 }
 
+/// Left edge of the words in the head, which a sheet has below its story.
+const LEFT: i32 = 24;
+
 /// Texts that were shortened, in words: of those, `…` touches a letter. Names in the head and above plots (15 pixels high) and
 /// the command at the foot may be of any length; the facts of the file have them wholly.
 fn shortened(scene: &Scene) -> Vec<String> {
@@ -85,7 +96,7 @@ fn shortened(scene: &Scene) -> Vec<String> {
         (0..chars.len()).any(|i| chars[i] == '…' && !(i > 0 && blank(i - 1) && blank(i + 1)))
     };
     let foot = scene.height as i32 - 20;
-    let body = |t: &&iosonar_view::scene::Text| (80..foot).contains(&t.y) && t.size != 15.0;
+    let body = |t: &&iosonar_view::scene::Text| (80..foot).contains(&t.y) && t.size != 15.0 && t.x != LEFT;
     scene.texts().filter(body).filter(|t| is_cut(&t.text)).map(|t| format!("'{}' is cut", t.text)).collect()
 }
 
@@ -109,7 +120,7 @@ fn text_never_overlaps_leaves_the_page_or_is_cut() {
     let mut found = Vec::new();
     for (name, run) in runs() {
         // Every style with the fullest runs, the first of them with all.
-        let full = ["findings", "faults", "extreme", "one"].contains(&name);
+        let full = ["findings", "faults", "extreme", "one", "story"].contains(&name);
         for (how, style) in styles(&run).into_iter().take(if full { 9 } else { 1 }) {
             for (picture, scene) in draw_all(&run, &style) {
                 let wrong = [crowded(&scene), shortened(&scene)].concat();
@@ -165,7 +176,14 @@ fn pictures_of_time_ranges_add_up_to_the_whole() {
         draw_all(&run, &part(0, middle)),
         draw_all(&run, &part(middle, end)),
     );
-    for stem in ["g01.latency.realtime", "g04.delay.setpoint", "g06.latency.bins", "g000.overview.thrp"] {
+    let stems = [
+        "g00.response",
+        "g01.latency.realtime",
+        "g04.delay.setpoint",
+        "g06.latency.bins",
+        "g000.overview.thrp",
+    ];
+    for stem in stems {
         let counted = |all: &[(Picture, Scene)]| {
             all.iter().find(|(p, _)| p.stem() == stem).and_then(|(_, s)| s.counted).unwrap()
         };
@@ -205,7 +223,7 @@ fn pictures_contain_required_text() {
     let all = |picture| {
         draw(&run, picture, Theme::Light).texts().map(|t| t.text.clone()).collect::<Vec<_>>().join("\n")
     };
-    let sonar = all(Picture::SONAR);
+    let sonar = all(Picture::LATENCY);
     for word in [
         "limit 5 s: passed, max",
         "p99",
@@ -232,9 +250,9 @@ fn width_of(scene: &Scene, color: Rgb, height: i32) -> i32 {
 }
 
 #[test]
-fn the_sonar_shows_the_share_of_each_band_over_time() {
+fn latencies_show_the_share_of_each_band_over_time() {
     let run = with_findings(replay(20_000, 120.0, true));
-    let sonar = draw(&run, Picture::SONAR, Theme::Light);
+    let sonar = draw(&run, Picture::LATENCY, Theme::Light);
     let words: Vec<_> = sonar.texts().map(|t| t.text.as_str()).collect();
     assert!(words.contains(&"read bands") && words.contains(&"write bands"), "{words:?}");
     // Of 16 pixels, in 59 of the 60 parts of the 1180 pixels: 34 % are 5, all up to 80 % end at 13, the rest at 16.
@@ -247,7 +265,7 @@ fn the_sonar_shows_the_share_of_each_band_over_time() {
     }
     let mut one = run;
     one.findings.as_mut().unwrap().bands.retain(|b| b.letter == 'A');
-    let sonar = draw(&one, Picture::SONAR, Theme::Light);
+    let sonar = draw(&one, Picture::LATENCY, Theme::Light);
     assert!(sonar.texts().all(|t| !t.text.ends_with(" bands")), "the only band has everything always");
 }
 
@@ -269,7 +287,7 @@ fn time_pictures_mark_pass_starts() {
 }
 
 #[test]
-fn sonar_marks_held_requests() {
+fn latencies_mark_held_requests() {
     let mut run = with_findings(replay(20_000, 120.0, true));
     let stalls = &mut run.findings.as_mut().unwrap().stalls;
     stalls.truncate(1);
@@ -283,10 +301,10 @@ fn sonar_marks_held_requests() {
         };
         scene.marks.iter().filter_map(of).collect::<Vec<_>>()
     };
-    let [points] = &curves(Picture::SONAR)[..] else { panic!("one stall has one curve") };
+    let [points] = &curves(Picture::LATENCY)[..] else { panic!("one stall has one curve") };
     assert!((15..=25).contains(&points.len()), "{points:?}");
     assert!(points.windows(2).all(|p| p[0].0 + 1 == p[1].0 && p[0].1 <= p[1].1), "{points:?}");
-    let completed = Picture::from_keyword("g03.latency.completed").unwrap();
+    let completed = one("g03.latency.completed");
     assert!(curves(completed).is_empty(), "over the time of completion they lie elsewhere");
 }
 
@@ -301,6 +319,7 @@ fn failed_requests_are_marked_in_every_picture_of_times() {
     let mut run = replay(2_000, 10.0, false);
     let stems = [
         "sheet",
+        "g00.response",
         "g01.latency.realtime",
         "g02.latency.setpoint",
         "g03.latency.completed",
@@ -311,7 +330,7 @@ fn failed_requests_are_marked_in_every_picture_of_times() {
         "g07.delay.bins",
     ];
     let drawn = |run: &Run, theme| {
-        let of = |stem: &&str| draw(run, Picture::from_keyword(stem).unwrap(), theme);
+        let of = |stem: &&str| draw(run, one(stem), theme);
         stems.iter().map(of).collect::<Vec<_>>()
     };
     run.records.iter_mut().for_each(|r| (r.outcome, r.result) = (iosonar_archive::Outcome::Completed, 4096));
@@ -334,19 +353,173 @@ fn failed_requests_are_marked_in_every_picture_of_times() {
 }
 
 #[test]
-fn title_claims_every_request_only_if_all_submitted() {
+fn description_claims_every_request_only_if_all_submitted() {
     let mut run = replay(200, 10.0, false);
+    // Results of earlier versions have no story: the description is the title.
     let title = |run: &Run| draw(run, Picture::SONAR, Theme::Light).texts().next().unwrap().text.clone();
-    assert_eq!(title(&run), "Latency of every request over real start time");
+    assert_eq!(title(&run), "Response of every request over time");
     let r = &mut run.records[7];
     (r.outcome, r.submitted, r.completed) = (iosonar_archive::Outcome::Dropped, None, None);
-    assert_eq!(title(&run), "Latency of every submitted request over real start time");
+    assert_eq!(title(&run), "Response of every submitted request over time");
+}
+
+/// Titles of all pictures of a run that has a story, by stem.
+fn titles(run: &Run) -> std::collections::BTreeMap<&'static str, String> {
+    let title = |scene: &Scene| scene.texts().next().unwrap().text.clone();
+    draw_all(run, &Style::default()).iter().map(|(picture, scene)| (picture.stem(), title(scene))).collect()
+}
+
+#[test]
+fn titles_of_a_run_are_messages() {
+    let run = with_headline(with_faults(replay(2_000, 10.0, false), 9), "Three times nothing came back.");
+    let titles = titles(&run);
+    for stem in [
+        "sheet",
+        "g000.overview.thrp",
+        "g000.overview.thrs",
+        "g00.response",
+        "g08.latency.flying",
+        "g60.machine",
+        "g62.fault-map",
+        "g63.fault-strip",
+    ] {
+        assert_eq!(titles[stem], "Three times nothing came back.", "{stem}");
+    }
+    for (stem, title) in &titles {
+        let described = Picture::named(stem)[0].title();
+        assert!(title != described || *stem == "g61.extents", "{stem}: {title}");
+    }
+    let latency = run.summary().latency.all.unwrap();
+    let time = |ns| iosonar_view::units::duration(ns, iosonar_view::units::Charset::Unicode);
+    let expected = format!(
+        "Latency: p50 {}, p99 {}, max {}",
+        time(latency.p50_ns),
+        time(latency.p99_ns.unwrap()),
+        time(latency.max_ns)
+    );
+    for stem in ["g01.latency.realtime", "g02.latency.setpoint", "g06.latency.bins"] {
+        assert_eq!(titles[stem], expected, "{stem}");
+    }
+    for (stem, begin) in [
+        ("g20.response.percentiles", "Response: p50 "),
+        ("g04.delay.setpoint", "Delay: p50 "),
+        ("g53.submit_lag", "Issue delay: p50 "),
+        ("g54.answer_lag", "Completion delay: p50 "),
+        ("g00.thrp.setpoint", "Wanted: "),
+        ("g00.thrp.completed", "Done: "),
+        ("g09.delay.flying", "Waiting for submission: "),
+        ("g10.latency.xy", "Latency "),
+        ("g43.turns.completed", "Backward seeks (turns): "),
+    ] {
+        assert!(titles[stem].starts_with(begin), "{stem}: {}", titles[stem]);
+    }
+}
+
+#[test]
+fn long_titles_shrink_and_descriptions_stay_in_the_file() {
+    let run = with_headline(replay(200, 10.0, false), &"W".repeat(90));
+    let scene = draw(&run, Picture::SONAR, Theme::Light);
+    assert_eq!(crowded(&scene), Vec::<String>::new());
+    let fact = |name: &str| scene.facts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    assert_eq!(fact("Title"), Some("W".repeat(90).as_str()));
+    assert_eq!(fact("Description"), Some("Response of every request over time"));
+}
+
+/// Headline and reasons are large, and no words are small.
+#[test]
+fn sheet_begins_with_the_story_and_has_no_small_words() {
+    for (name, run) in runs() {
+        let sheet = draw(&run, Picture::SHEET, Theme::Light);
+        let small: Vec<_> = sheet.texts().filter(|t| t.size < 14.0).map(|t| t.text.as_str()).collect();
+        assert!(small.is_empty(), "{name}: {small:?}");
+    }
+    let run = with_story(replay(20_000, 120.0, false));
+    let sheet = draw(&run, Picture::SHEET, Theme::Light);
+    let story = run.story.as_ref().unwrap();
+    let of_size = |size: f64| -> String {
+        sheet.texts().filter(|t| t.size == size).map(|t| t.text.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(of_size(28.0), story.headline);
+    assert!(of_size(18.0).starts_with(&story.because[0].text), "{}", of_size(18.0));
+    assert!(of_size(18.0).contains("Try: iosonar replay"));
+    for point in ["p50 ", "p99 ", "p99.9 "] {
+        assert!(sheet.texts().any(|t| t.text.starts_with(point) && t.text.len() > point.len()), "{point}");
+    }
+    for word in ["others", "waited for a CPU", "depth full", "conflicts"] {
+        assert!(sheet.texts().any(|t| t.text.starts_with(word)), "events and the blame strip: {word}");
+    }
+    assert!(!sheet.texts().any(|t| ["dropped", "cancelled"].contains(&t.text.as_str())), "zero counters");
+}
+
+#[test]
+fn sheet_has_only_cautions_that_are_causes() {
+    let mut run = with_story(replay(20_000, 120.0, false));
+    // Nothing but this is a warning about the run, and no cause of the story.
+    run.info.targets[0].bad_lines = 3;
+    let sheet = draw(&run, Picture::SHEET, Theme::Light);
+    let cautions = run.summary().cautions;
+    assert!(!cautions.is_empty());
+    assert!(!sheet.texts().any(|t| t.text.starts_with('⚠')), "{cautions:#?}");
+    let count = format!("{} caution", cautions.len());
+    assert!(sheet.texts().any(|t| t.text.starts_with(&count) && t.text.ends_with("in the summary")));
+    run.story = None;
+    let sheet = draw(&run, Picture::SHEET, Theme::Light);
+    assert!(sheet.texts().any(|t| t.text.starts_with('⚠')), "without a story each may be one");
+}
+
+#[test]
+fn the_first_part_of_a_sheet_is_what_the_story_is_about() {
+    let first = |cause| {
+        let mut run = with_story(replay(20_000, 120.0, false));
+        run.story.as_mut().unwrap().shares = vec![CauseShare { cause, share: 0.9 }];
+        let sheet = draw(&run, Picture::SHEET, Theme::Light);
+        let titles = sheet.texts().filter(|t| t.size == 16.0).map(|t| t.text.clone()).collect::<Vec<_>>();
+        assert_eq!(titles.len(), 3, "{titles:?}");
+        titles
+    };
+    let late = first(Cause::DepthFull);
+    assert!(late[0].starts_with("Done: ") && late[1].starts_with("Response: "), "{late:?}");
+    let halted = first(Cause::Halted);
+    assert!(halted[0].starts_with("Response: ") && halted[1].starts_with("Done: "), "{halted:?}");
+    let sheet = draw(&with_faults(replay(5_000, 60.0, false), 120), Picture::SHEET, Theme::Light);
+    assert!(sheet.texts().any(|t| t.size == 16.0 && t.text.starts_with("Faults: where they are")));
+}
+
+#[test]
+fn response_shows_what_latency_hides() {
+    let mut run = replay(2_000, 10.0, false);
+    // Each request waits for a second, and takes 100 µs.
+    run.records.iter_mut().for_each(|r| {
+        (r.outcome, r.result, r.op) = (iosonar_archive::Outcome::Completed, 4096, Op::Read);
+        r.submitted = Some(Nanos(r.due.0 + 1_000_000_000));
+        r.completed = Some(Nanos(r.due.0 + 1_000_100_000));
+    });
+    let ticks = |picture| -> Vec<String> {
+        let scene = draw(&run, picture, Theme::Light);
+        let is_tick = |t: &&iosonar_view::scene::Text| t.x == 100;
+        scene.texts().filter(is_tick).map(|t| t.text.clone()).collect()
+    };
+    assert!(
+        ticks(Picture::SONAR).contains(&"1 s".into()) && !ticks(Picture::SONAR).contains(&"100 µs".into())
+    );
+    assert!(
+        ticks(Picture::LATENCY).contains(&"100 µs".into())
+            && !ticks(Picture::LATENCY).contains(&"1 s".into())
+    );
+    assert_eq!(Picture::named("sonar"), [Picture::SONAR, Picture::LATENCY]);
+    assert_eq!(Picture::named("response"), [Picture::SONAR]);
+    assert_eq!(Picture::named("latency"), [Picture::LATENCY]);
+    if let Workload::Trace(load) = &mut run.plan.phases[0].jobs[0].workload {
+        load.pace = LoadPace::Asap;
+    }
+    let words = draw(&run, Picture::SONAR, Theme::Light);
+    assert!(words.texts().any(|t| t.text.starts_with("Response = latency")), "without a timetable");
 }
 
 #[test]
 fn distant_limit_is_drawn_as_arrow_at_the_edge() {
     let run = replay(2_000, 10.0, false);
-    let sonar = draw(&run, Picture::SONAR, Theme::Light);
+    let sonar = draw(&run, Picture::LATENCY, Theme::Light);
     let limit = sonar.texts().find(|t| t.text.contains("limit 5 s")).expect("the limit is named");
     assert!(sonar.texts().all(|t| t.x > 110 || t.text != "5 s"), "the axis ends where the data ends");
     // The stem of the arrow, and the words at the upper edge.
@@ -355,7 +528,7 @@ fn distant_limit_is_drawn_as_arrow_at_the_edge() {
     assert!(limit.y < 240, "{limit:?}");
     let mut slow = replay(2_000, 10.0, false);
     slow.records.iter_mut().for_each(|r| r.completed = r.submitted.map(|s| Nanos(s.0 + 1_500_000_000)));
-    let sonar = draw(&slow, Picture::SONAR, Theme::Light);
+    let sonar = draw(&slow, Picture::LATENCY, Theme::Light);
     assert_eq!(width_of(&sonar, ok, 5), 0, "a limit within the scale is a line");
 }
 
@@ -475,7 +648,7 @@ fn plot_writes_stable_names() {
     let directory = tempfile::tempdir().unwrap();
     let options = PlotOptions {
         formats: vec![Format::Png, Format::Svg],
-        only: vec![Picture::SONAR, Picture::IN_FLIGHT],
+        only: vec![Picture::LATENCY, Picture::IN_FLIGHT],
         ..Default::default()
     };
     let plotted =

@@ -154,6 +154,7 @@ fn draws_every_diagram_or_states_why_not() {
     let of_run = pictures(&lab, "run");
     let dynamic = [
         "g00.thrp.completed",
+        "g00.response",
         "g01.latency.realtime",
         "g02.latency.setpoint",
         "g03.latency.completed",
@@ -207,6 +208,7 @@ fn pictures_are_reproducible_and_small() {
     }
     assert_eq!(lab.expect(0, "plot run --text").out, lab.expect(0, "report run --text").out);
     for (picture, stem) in [
+        ("response", "g00.response"),
         ("sonar", "g01.latency.realtime"),
         ("inflight", "g08.latency.flying"),
         ("percentiles", "g20.response.percentiles"),

@@ -15,6 +15,10 @@ pub(super) fn tick_word(text: &str, x: i32, y: i32, palette: &Palette, area: Rec
     text
 }
 
+/// Base lines of tick labels and of the axis label below a plot.
+pub(super) const TICK_BELOW: i32 = 20;
+pub(super) const LABEL_BELOW: i32 = 38;
+
 /// Size of axis labels.
 pub(super) const LABEL_SIZE: f64 = 13.0;
 
@@ -85,7 +89,7 @@ impl TimeScale {
         self.draw_grid(scene, palette);
         if let Some(label) = label {
             self.draw_labels(scene, palette);
-            let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + 36);
+            let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + LABEL_BELOW);
             scene.text(words(label, x, y, LABEL_SIZE, palette, Anchor::Middle));
         }
     }
@@ -106,7 +110,7 @@ impl TimeScale {
     pub(super) fn draw_labels(&self, scene: &mut Scene, palette: &Palette) {
         let step = self.step();
         for tick in self.ticks() {
-            let y = self.area.bottom() + 18;
+            let y = self.area.bottom() + TICK_BELOW;
             scene.text(tick_word(&self.tick_label(tick, step), self.x(tick), y, palette, self.area));
         }
     }

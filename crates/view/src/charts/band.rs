@@ -112,7 +112,7 @@ pub(super) fn draw(
     }
     if time_labels {
         let plot = Rect { h: plot.h + strips_below, ..plot };
-        let (x, y) = (plot.x + plot.w / 2, plot.bottom() + 36);
+        let (x, y) = (plot.x + plot.w / 2, plot.bottom() + axes::LABEL_BELOW);
         scene.text(words(panel.x_label, x, y, axes::LABEL_SIZE, view.palette, Anchor::Middle));
         time.within(plot).draw_labels(scene, view.palette);
         if lanes.len() == 1 {

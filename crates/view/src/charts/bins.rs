@@ -1,6 +1,7 @@
 //! Histograms of latency and delay: outlines by class, and below them the share of requests up to each time.
 
 use super::axes::{self, CountScale, LinearScale, LogTimeScale, TICK_SIZE, words};
+use super::message::{self, Message};
 use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, figures, page, plot_area, single};
 use crate::fonts::Weight;
 use crate::palette::Rgb;
@@ -14,6 +15,7 @@ pub(super) static LATENCY: Chart = Chart {
     stem: "g06.latency.bins",
     keywords: &["latency.bins"],
     title: "How many requests had which latency",
+    message: Message::Figures(message::latency),
     draw: Draw::Run(Detail::Sonar, |view| {
         let legend = |scene: &mut Scene, y| {
             page::time_legend(scene, view, "latency", &view.summary.latency, y);
@@ -35,7 +37,8 @@ pub(super) static LATENCY: Chart = Chart {
 pub(super) static DELAY: Chart = Chart {
     stem: "g07.delay.bins",
     keywords: &["delay.bins"],
-    title: "How many requests were submitted how late",
+    title: "How many requests had which delay",
+    message: Message::Figures(message::delay),
     draw: Draw::Run(Detail::Full, |view| {
         let legend = |scene: &mut Scene, y| {
             page::time_legend(scene, view, "delay", &view.summary.delay, y);

@@ -1,6 +1,7 @@
 //! Delay over the number of the request: equal room for each request.
 
 use super::band::{self, Overlay, Panel};
+use super::message::{self, Message};
 use super::{Chart, Draw, RunView, page, single};
 use crate::scene::Scene;
 use iosonar_analyze::Detail;
@@ -9,6 +10,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "g05.delay.points",
     keywords: &["delay.points"],
     title: "Delay of every request, one after the other in order of completion",
+    message: Message::Figures(message::delay),
     draw: Draw::Run(Detail::Full, draw),
 };
 

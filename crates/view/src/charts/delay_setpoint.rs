@@ -3,6 +3,7 @@
 use super::axes::{self, CountScale, words};
 use super::band::{self, Overlay, Panel};
 use super::in_flight::seen_bands;
+use super::message::{self, Message};
 use super::{Chart, Draw, RunView, SIDE_LEFT, figures, page, plot_area, single};
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene};
 use crate::units;
@@ -15,6 +16,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "g04.delay.setpoint",
     keywords: &["delay"],
     title: "Delay of every request over the time when it was due",
+    message: Message::Figures(message::delay),
     draw: Draw::Run(Detail::Full, draw),
 };
 

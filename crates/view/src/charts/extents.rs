@@ -4,6 +4,7 @@
 use super::axes::{self, LABEL_SIZE, LogScale, TICK_SIZE, words};
 use super::figures::{count, time, time_or_dash};
 use super::layout::{AddressAxis, offset_axis};
+use super::message::{self, Message};
 use super::{BELOW, Chart, Draw, PAGE_WIDTH, PLOT_LEFT, RunView, page};
 use crate::fonts::{self, Weight};
 use crate::palette::Palette;
@@ -39,6 +40,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "g61.extents",
     keywords: &["extents"],
     title: "Latency and the place on the disk",
+    message: Message::Figures(message::fragments),
     draw: Draw::Extents(draw),
 };
 

@@ -1,6 +1,7 @@
 //! Number of requests in a state over time: all, reads and writes as lanes on one scale.
 
 use super::axes::{self, CountScale, TimeScale, words};
+use super::message::{self, Message};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, figures, overlay, page, plot_area, single};
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
@@ -15,6 +16,7 @@ pub(super) static IN_FLIGHT: Chart = Chart {
     stem: "g08.latency.flying",
     keywords: &["inflight", "flying"],
     title: "Requests in flight over time",
+    message: Message::Headline,
     draw: Draw::Run(Detail::Course, |view| draw(view, &IN_FLIGHT, &view.diagrams.in_flight, true)),
 };
 
@@ -22,6 +24,7 @@ pub(super) static WAITING: Chart = Chart {
     stem: "g09.delay.flying",
     keywords: &["waiting", "delay.flying"],
     title: "Requests that are due and not submitted yet, over time",
+    message: Message::Figures(message::waiting),
     draw: Draw::Run(Detail::Full, |view| draw(view, &WAITING, &view.diagrams.waiting, false)),
 };
 

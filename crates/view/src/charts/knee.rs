@@ -26,7 +26,7 @@ pub struct KneeMaterial<'a> {
 
 /// File name without extension.
 const STEM: &str = "knee";
-const TITLE: &str = "Delivered requests and delay over a rising demand";
+const TITLE: &str = "Requests done and delay over a rising rate";
 
 /// Draws the picture into `folder`; returns the files.
 pub fn plot_knee(
@@ -153,7 +153,7 @@ impl Drawing<'_> {
         scene.steps(delivered, plot.right(), Stroke::solid(p.actual, 2));
         axes::frame(scene, p, plot);
         self.mark(scene, plot, true);
-        let keys = [("demanded", Stroke::solid(p.demanded, 2)), ("delivered", Stroke::solid(p.actual, 2))];
+        let keys = [("wanted", Stroke::solid(p.demanded, 2)), ("done", Stroke::solid(p.actual, 2))];
         self.keys(scene, plot, &keys);
     }
 
@@ -167,8 +167,8 @@ impl Drawing<'_> {
             return;
         }
         match &self.x {
-            X::Linear(x) => x.draw(scene, p, Some("Demanded requests per second")),
-            X::Logarithmic(x) => x.draw(scene, p, "Demanded requests per second, log"),
+            X::Linear(x) => x.draw(scene, p, Some("Wanted requests per second")),
+            X::Logarithmic(x) => x.draw(scene, p, "Wanted requests per second, log"),
         }
         let scale = LogScale::new(plot, |slot| slots.contains(&slot), false);
         scale.draw(scene, p, "on time", "Time from when a request was due, log");

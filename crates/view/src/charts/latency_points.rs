@@ -2,6 +2,7 @@
 
 use super::band::{Overlay, Panel};
 use super::latency_realtime::{draw, over};
+use super::message::{self, Message};
 use super::{Chart, Draw};
 use iosonar_analyze::Detail;
 
@@ -9,6 +10,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "g03.latency.points",
     keywords: &["latency.points"],
     title: "Latency of every request, one after the other in order of completion",
+    message: Message::Figures(message::latency),
     draw: Draw::Run(Detail::Full, |view| {
         let label = "Number of the request in order of completion";
         let panel =

@@ -1,14 +1,16 @@
-//! The sonar: latency of every request over its submission.
+//! Latency of every request over its submission.
 
 use super::band::{self, Overlay, Panel};
+use super::message::{self, Message};
 use super::{Chart, Draw, RunView, page, single};
-use crate::scene::{Rect, Scene};
+use crate::scene::Scene;
 use iosonar_analyze::{CountGrid, Detail};
 
 pub(super) static CHART: Chart = Chart {
     stem: "g01.latency.realtime",
-    keywords: &["sonar", "latency"],
-    title: "Latency of every request over real start time",
+    keywords: &["latency", "latency.realtime", "sonar"],
+    title: "Latency of every request over the time of its submission",
+    message: Message::Figures(message::latency),
     draw: Draw::Run(Detail::Sonar, |view| draw(view, &CHART, &panel(view))),
 };
 
@@ -46,7 +48,7 @@ pub(super) fn over<'a>(
     }
 }
 
-fn panel<'a>(view: &RunView<'a>) -> Panel<'a> {
+pub(super) fn panel<'a>(view: &RunView<'a>) -> Panel<'a> {
     let panel = over(
         view,
         &view.diagrams.latency,
@@ -54,10 +56,4 @@ fn panel<'a>(view: &RunView<'a>) -> Panel<'a> {
         "Time of submission since the start of the run",
     );
     Panel { overlay: Overlay::TimesAndBands, ..panel }
-}
-
-pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
-    if band::or_nothing_at_all(scene, view, area) {
-        band::draw(scene, view, &panel(view), area, true);
-    }
 }

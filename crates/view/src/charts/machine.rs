@@ -1,14 +1,15 @@
-//! The sonar, and below it on the same axis the kernel's counters of devices, CPUs and memory.
+//! The sonar of responses, and below it on the same axis the kernel's counters of devices, CPUs and memory.
 
 use super::axes::{self, LinearScale, TimeScale, words};
-use super::{Chart, Draw, PAGE_WIDTH, RunView, SIDE_LEFT, SIDE_WIDTH, latency_realtime, page, plot_area};
+use super::message::Message;
+use super::{Chart, Draw, PAGE_WIDTH, RunView, SIDE_LEFT, SIDE_WIDTH, page, plot_area, response};
 use crate::fonts::{self, Weight};
 use crate::machine_lanes::{self, Lane, LaneCurve, MOST_DEVICES};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use iosonar_analyze::{Detail, MachineSeries, SampledStep, SampledSteps};
 
-/// Height of the part with the latencies.
+/// Height of the part with the responses.
 const SONAR_HEIGHT: i32 = 470;
 /// Height of a lane, with the gap below it.
 const LANE_HEIGHT: i32 = 124;
@@ -21,8 +22,9 @@ const TIMES: i32 = 46;
 pub(super) static CHART: Chart = Chart {
     stem: "g60.machine",
     keywords: &["machine", "series"],
-    title: "Latency of every request, and what the machine did meanwhile",
-    draw: Draw::Machine(Detail::Sonar, draw),
+    title: "Response of every request, and what the machine did meanwhile",
+    message: Message::Headline,
+    draw: Draw::Machine(Detail::Response, draw),
 };
 
 fn draw(view: &RunView<'_>, machine: &MachineSeries) -> Scene {
@@ -31,10 +33,9 @@ fn draw(view: &RunView<'_>, machine: &MachineSeries) -> Scene {
     let height = TOP + SONAR_HEIGHT + LANE_HEIGHT * lanes.len() as i32 + TIMES + page::BOTTOM + 8;
     let mut scene = Scene::new(PAGE_WIDTH, height as u32, view.palette.background);
     page::head(&mut scene, view, CHART.title);
-    page::time_legend(&mut scene, view, "latency", &view.summary.latency, 102);
-    page::counts_and_marks(&mut scene, view, 102);
+    response::legend(&mut scene, view, 102);
     let sonar = Rect { x: 0, y: TOP, w: PAGE_WIDTH as i32, h: SONAR_HEIGHT - LANE_GAP };
-    latency_realtime::body(&mut scene, view, sonar);
+    response::body(&mut scene, view, sonar);
     let time = view.time(plot_area(sonar));
     let mut plot = Rect { y: TOP + SONAR_HEIGHT, h: LANE_HEIGHT - LANE_GAP, ..plot_area(sonar) };
     let last = lanes.len().saturating_sub(1);

@@ -10,7 +10,7 @@ use crate::units;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::findings::{Findings, TimeRange};
-use iosonar_analyze::{Caution, Diagrams, MachineSeries, Summary, Tally};
+use iosonar_analyze::{Caution, CountGrid, Diagrams, MachineSeries, StoryEvent, Summary, Tally};
 use iosonar_archive::Fault;
 use iosonar_plaintext::stamps;
 use iosonar_plan::OverlapPolicy;
@@ -46,6 +46,8 @@ pub struct Subject {
     pub stamps: Vec<String>,
     /// Cautions to read before believing a picture, most severe first.
     pub cautions: Vec<Caution>,
+    /// Number of cautions that are not among these, but in the summary.
+    pub cautions_elsewhere: usize,
     /// The verdict on the figures, in one sentence; absent without a judgement.
     pub verdict: Option<String>,
     /// Whether cautions were never looked for: then their absence means nothing.
@@ -69,6 +71,7 @@ impl Subject {
                 .collect(),
             stamps: stamps::of(s),
             cautions: s.cautions.clone(),
+            cautions_elsewhere: 0,
             verdict: s.judgement.as_ref().map(|judgement| judgement.sentence.clone()),
             is_unexamined: false,
         }
@@ -98,7 +101,7 @@ fn how_it_was_run(s: &Summary) -> Caption {
     let policy = match run.policy {
         OverlapPolicy::Allow => "allow",
         OverlapPolicy::Drop => "drop",
-        OverlapPolicy::PushBack => "push back",
+        OverlapPolicy::PushBack => "defer",
         OverlapPolicy::Order => "keep order",
     };
     let access = if run.buffered { "page cache" } else { "direct I/O" };
@@ -153,10 +156,25 @@ pub struct RunMaterial<'a> {
 }
 
 impl<'a> RunMaterial<'a> {
+    /// Whether responses differ from latencies: requests have a timetable, and their due times are known.
+    pub(crate) fn has_response(&self) -> bool {
+        has_response(self.summary)
+    }
+
+    /// Responses over due time; latencies over submission where these are the responses.
+    pub(crate) fn responses(&self) -> &'a CountGrid {
+        if self.has_response() { &self.diagrams.response.by_due } else { &self.diagrams.latency }
+    }
+
     /// Its faults, if there are any and the run records its verification.
     pub(crate) fn faults(&self) -> Option<&'a [Fault]> {
         (!self.faults.is_empty() && self.summary.verified.is_some()).then_some(self.faults)
     }
+}
+
+/// See [`RunMaterial::has_response`].
+pub(super) fn has_response(summary: &Summary) -> bool {
+    summary.run.has_timetable && summary.knows_delay()
 }
 
 /// Input of every picture.
@@ -170,6 +188,10 @@ pub(super) struct View<'a> {
     pub(super) all_submitted: bool,
     /// Whether there is a load and no run.
     pub(super) is_load: bool,
+    /// Words around the plot are at least this large.
+    pub(super) least_size: f64,
+    /// The title; absent if the title describes the picture.
+    pub(super) message: Option<&'a Caption>,
 }
 
 impl<'a> View<'a> {
@@ -184,7 +206,19 @@ impl<'a> View<'a> {
             range: style.range,
             all_submitted,
             is_load: material.run.is_none(),
+            least_size: 0.0,
+            message: None,
         }
+    }
+
+    /// A size of words, or the least size if that is larger.
+    pub(super) fn size(&self, size: f64) -> f64 {
+        size.max(self.least_size)
+    }
+
+    /// The same with a title.
+    pub(super) fn with_message(self, message: Option<&'a Caption>) -> View<'a> {
+        View { message, ..self }
     }
 }
 
@@ -196,12 +230,17 @@ pub(super) struct RunView<'a> {
     pub(super) diagrams: &'a Diagrams,
     pub(super) tally: Option<&'a Tally>,
     pub(super) findings: Option<&'a Findings>,
+    /// Events of the story to mark; findings are marked elsewhere.
+    pub(super) events: &'a [StoryEvent],
+    pub(super) material: RunMaterial<'a>,
 }
 
 impl<'a> RunView<'a> {
     pub(super) fn new(view: View<'a>, run: &RunMaterial<'a>) -> RunView<'a> {
         RunView {
             view,
+            events: &[],
+            material: *run,
             summary: run.summary,
             diagrams: run.diagrams,
             tally: run.tally,
@@ -210,7 +249,17 @@ impl<'a> RunView<'a> {
     }
 }
 
-impl RunView<'_> {
+impl<'a> RunView<'a> {
+    /// The same with the events of the story in place of findings, if there are any.
+    pub(super) fn with_events(&self) -> RunView<'a> {
+        match &self.summary.story {
+            Some(story) if !story.events.is_empty() => {
+                RunView { events: &story.events, findings: None, ..*self }
+            }
+            _ => *self,
+        }
+    }
+
     /// The visible time, in whole stored columns, so that counts match the picture.
     pub(super) fn time(&self, area: Rect) -> TimeScale {
         self.time_in(self.diagrams.demanded.axis().width_ns(), area)

@@ -5,10 +5,13 @@
 mod axes;
 mod band;
 mod bins;
+mod blame;
+mod causes;
 mod compare;
 mod delay_points;
 mod delay_setpoint;
 mod demand;
+mod events;
 mod extents;
 mod faults;
 mod figures;
@@ -23,12 +26,14 @@ mod limit;
 mod machine;
 mod material;
 mod matrix;
+mod message;
 mod overlay;
 mod overview;
 mod page;
 mod percentiles;
 mod rates;
 mod replayer;
+mod response;
 mod shares;
 mod sheet;
 mod steps;
@@ -51,6 +56,7 @@ use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{Detail, MachineSeries, Needs};
 use iosonar_archive::Fault;
 use material::{DemandView, RunView, View};
+use message::Message;
 
 /// Width of every picture.
 const PAGE_WIDTH: u32 = 1600;
@@ -76,6 +82,7 @@ static CHARTS: &[&Chart] = &[
     &rates::BYTES_DUE,
     &rates::REQUESTS_COMPLETED,
     &rates::BYTES_COMPLETED,
+    &response::CHART,
     &latency_realtime::CHART,
     &latency_setpoint::CHART,
     &latency_completed::CHART,
@@ -133,8 +140,10 @@ struct Chart {
     stem: &'static str,
     /// Words that select it; the first is its keyword.
     keywords: &'static [&'static str],
-    /// The title.
+    /// Description: the title, if there is no message.
     title: &'static str,
+    /// The title of a picture of a run.
+    message: Message,
     draw: Draw,
 }
 
@@ -184,8 +193,10 @@ impl Picture {
     pub const SHEET: Picture = Picture(&sheet::CHART);
     /// Demanded and delivered requests per second.
     pub const THROUGHPUT: Picture = Picture(&overview::REQUESTS);
+    /// Response over due time.
+    pub const SONAR: Picture = Picture(&response::CHART);
     /// Latency over start time.
-    pub const SONAR: Picture = Picture(&latency_realtime::CHART);
+    pub const LATENCY: Picture = Picture(&latency_realtime::CHART);
     /// Delay over due time.
     pub const DELAY: Picture = Picture(&delay_setpoint::CHART);
     /// Requests in flight over time.
@@ -209,9 +220,10 @@ impl Picture {
         self.0.keywords[0]
     }
 
-    /// The picture selected by a keyword or a file name.
-    pub fn from_keyword(keyword: &str) -> Option<Picture> {
-        Picture::all().find(|p| p.0.keywords.contains(&keyword) || p.stem() == keyword)
+    /// The pictures selected by a keyword or a file name, in the order of the manual; `sonar` selects that of the response and that of the
+    /// latency.
+    pub fn named(word: &str) -> Vec<Picture> {
+        Picture::all().filter(|p| p.0.keywords.contains(&word) || p.stem() == word).collect()
     }
 
     /// File name without extension. The numbers sort as in blkreplay, the most interesting first.
@@ -219,7 +231,7 @@ impl Picture {
         self.0.stem
     }
 
-    /// The title.
+    /// Description of the picture.
     pub fn title(self) -> &'static str {
         self.0.title
     }
@@ -231,8 +243,11 @@ impl Picture {
             Draw::Extents(_) => Needs { extents: true, ..Needs::LEAST },
             Draw::Faults(_) => Needs { faults: true, ..Needs::LEAST },
             Draw::Run(detail, _) => Needs { detail, ..Needs::LEAST },
-            // A part of the sheet is the curve of the percentiles.
-            Draw::Either(detail, ..) => Needs { detail, tally: self == Picture::SHEET, ..Needs::LEAST },
+            // Parts of the sheet are the curve of the percentiles, and the map of faults if there are some.
+            Draw::Either(detail, ..) => {
+                let is_sheet = self == Picture::SHEET;
+                Needs { detail, tally: is_sheet, faults: is_sheet, ..Needs::LEAST }
+            }
             Draw::Figures(_) => Needs { tally: true, ..Needs::LEAST },
             Draw::Demand(_) => Needs { demand: true, ..Needs::LEAST },
         }
@@ -277,7 +292,8 @@ impl Picture {
         if lacks_delay(self.stem(), material) {
             return None;
         }
-        let view = View::new(material, style);
+        let message = material.run.as_ref().and_then(|run| self.0.message.of(run));
+        let view = View::new(material, style).with_message(message.as_ref());
         let mut scene = match self.0.draw {
             Draw::Run(_, draw) | Draw::Figures(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
             Draw::Machine(_, draw) => {
@@ -298,7 +314,12 @@ impl Picture {
                 None => of_demand(&DemandView { view, demand: material.demand? }),
             },
         };
-        scene.facts = facts(&page::title(&view, self.title()), material.subject);
+        let described = page::described(&view, self.title());
+        scene.facts = match &message {
+            Some(message) => facts(&message.text, material.subject),
+            None => facts(&described, material.subject),
+        };
+        scene.facts.extend(message.map(|_| ("Description".to_string(), described)));
         let range = scene.shown_ns.filter(|_| style.range.is_some());
         scene.facts.extend(range.map(|(begin, end)| ("Range".to_string(), format!("{begin}..{end} ns"))));
         scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));

@@ -1,7 +1,8 @@
-//! Findings in a picture: bands at the right margin, stalls as curtains with numbers, the collapse as a line.
+//! Findings in a picture: bands at the right margin, stalls as curtains with numbers, the collapse as a line. Events of the story replace
+//! stalls and collapse where they are shown.
 
 use super::axes::{LogScale, TICK_SIZE, TimeScale, words};
-use super::{RunView, SIDE_LEFT, SIDE_WIDTH, figures, page};
+use super::{RunView, SIDE_LEFT, SIDE_WIDTH, events, figures, page};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke, Text};
@@ -28,8 +29,9 @@ fn collapse<'a>(view: &RunView<'a>, time: &TimeScale) -> Option<&'a Overload> {
 
 /// The plot without the room for words above it, and that room.
 pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect, Rect) {
-    let sentence = collapse(view, time).map_or(0, |found| captions(found, plot).len() as i32);
-    let lines = sentence + i32::from(!stalls(view, time).is_empty());
+    let sentence = collapse(view, time).map_or(0, |found| captions(view, found, plot).len() as i32);
+    let has_marks = !stalls(view, time).is_empty() || !events::seen(view, time).is_empty();
+    let lines = sentence + i32::from(has_marks);
     let strip = Rect { h: LINE * lines, ..plot };
     (Rect { y: plot.y + strip.h, h: plot.h - strip.h, ..plot }, strip)
 }
@@ -48,9 +50,10 @@ fn passes<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(&'a str, u64)> {
     if found.len() * PASS_PIXELS > time.area.w as usize { Vec::new() } else { found }
 }
 
-/// Draws the start of each pass, and curtains where nothing completed; to be drawn before the requests.
+/// Draws the start of each pass, events, and curtains where nothing completed; to be drawn before the requests.
 pub(super) fn behind(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, plot: Rect) {
     let p = view.palette;
+    events::columns(scene, view, time, plot);
     for (_, at) in passes(view, time) {
         scene.vertical(time.x(at), (plot.y, plot.bottom() - 1), Stroke::dashed(p.faint_text, 1));
     }
@@ -92,6 +95,7 @@ pub(super) fn above(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, str
         sentence(scene, p.bad, view, found, time, strip);
     }
     numbers(scene, view, time, strip, plot);
+    events::names(scene, view, time, plot);
     let mut free = plot.x;
     for (name, at) in passes(view, time) {
         let beside = |x, anchor| Text { color: p.faint_text, ..words(name, x, plot.y + 14, 11.0, p, anchor) };
@@ -114,13 +118,13 @@ fn sentence(
     strip: Rect,
 ) {
     let p = view.palette;
-    let lines = captions(found, strip);
-    let width = |line: &Caption| fonts::width(&line.text, TICK_SIZE, Weight::Bold).ceil() as i32;
+    let (lines, size) = (captions(view, found, strip), view.size(TICK_SIZE));
+    let width = |line: &Caption| fonts::width(&line.text, size, Weight::Bold).ceil() as i32;
     let width = lines.iter().map(width).max().unwrap_or(0);
     // At the line if it fits there, so that the eye finds it.
     let x = (time.x(found.range.from_ns) + 6).min(SIDE_LEFT + SIDE_WIDTH - width).max(strip.x);
     for (i, line) in lines.into_iter().enumerate() {
-        let mut text = words(line, x, strip.y + 12 + LINE * i as i32, TICK_SIZE, p, Anchor::Start);
+        let mut text = words(line, x, strip.y + 12 + LINE * i as i32, size, p, Anchor::Start);
         (text.color, text.weight) = (color, Weight::Bold);
         let b = text.bounds();
         scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
@@ -129,9 +133,9 @@ fn sentence(
 }
 
 /// The sentence on a collapse, in lines that reach from the left edge of the plot to the right edge of the page.
-fn captions(found: &Overload, plot: Rect) -> Vec<Caption> {
+fn captions(view: &RunView<'_>, found: &Overload, plot: Rect) -> Vec<Caption> {
     let room = f64::from(SIDE_LEFT + SIDE_WIDTH - plot.x);
-    figures::collapse(found).wrapped(TICK_SIZE, Weight::Bold, room)
+    figures::collapse(found).wrapped(view.size(TICK_SIZE), Weight::Bold, room)
 }
 
 /// Draws a tick for every stall, and a number for the longest ones, as far as they fit.

@@ -1,6 +1,7 @@
-//! Demanded and delivered throughput: requests per second, and bytes per second.
+//! Wanted and done throughput: requests per second, and bytes per second.
 
 use super::axes::{self, LinearScale, TimeScale, words};
+use super::message::Message;
 use super::steps::{self, Step};
 use super::{Chart, Draw, RunView, SIDE_LEFT, demand, figures, overlay, page, plot_area, single};
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
@@ -13,7 +14,8 @@ const STEP_PIXELS: i32 = 3;
 pub(super) static REQUESTS: Chart = Chart {
     stem: "g000.overview.thrp",
     keywords: &["throughput", "thrp", "overview"],
-    title: "Demanded and delivered requests per second over time",
+    title: "Wanted and done requests per second over time",
+    message: Message::Headline,
     draw: Draw::Either(
         Detail::Sonar,
         |view| draw(view, &REQUESTS, Unit::Requests),
@@ -24,7 +26,8 @@ pub(super) static REQUESTS: Chart = Chart {
 pub(super) static BYTES: Chart = Chart {
     stem: "g000.overview.thrs",
     keywords: &["bandwidth", "thrs"],
-    title: "Demanded and delivered bytes per second over time",
+    title: "Wanted and done bytes per second over time",
+    message: Message::Headline,
     draw: Draw::Either(
         Detail::Sonar,
         |view| draw(view, &BYTES, Unit::Bytes),
@@ -81,8 +84,8 @@ fn rates(scene: &mut Scene, view: &RunView<'_>, y: i32) {
         scene.text(text);
     }
     let rows = [
-        ("demanded, by due time", "demanded", t.demanded, p.demanded),
-        ("delivered, by completion", "delivered", t.delivered, p.actual),
+        ("wanted, by due time", "demanded", t.demanded, p.demanded),
+        ("done, by completion", "delivered", t.delivered, p.actual),
     ];
     for (i, (name, key, rate, color)) in rows.into_iter().enumerate() {
         let base = y + 20 + 20 * i as i32;
@@ -108,7 +111,7 @@ fn rates(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     }
     if let (Some(demanded), Some(delivered)) = (t.demanded, t.delivered) {
         let ratio = delivered.requests_per_second / demanded.requests_per_second * 100.0;
-        let text = format!("delivered / demanded: {} % of the requests per second", units::number(ratio));
+        let text = format!("done / wanted: {} % of the requests per second", units::number(ratio));
         let path = |key: &str| format!("throughput.{key}.requests_per_second");
         let text = Caption::figure(text, path("delivered"), delivered.requests_per_second)
             .of(path("demanded"), demanded.requests_per_second);
@@ -190,12 +193,12 @@ fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, step_ns: u64) {
         scene.text(words(text, x, y, 13.0, p, Anchor::Start));
         y += 20;
     };
-    line(scene, "delivered (completions)".into(), Some(Fill::Solid(p.actual)));
+    line(scene, "done (completions)".into(), Some(Fill::Solid(p.actual)));
     if view.summary.has_target_rate() {
-        line(scene, "demanded and not met then".into(), Some(Fill::Hatch(p.demanded)));
+        line(scene, "wanted and not done then".into(), Some(Fill::Hatch(p.demanded)));
         scene.horizontal(area.y + 49, (SIDE_LEFT, SIDE_LEFT + 24), Stroke::dashed(p.demanded, 2));
         let x = SIDE_LEFT + 32;
-        scene.text(words("demanded (due times)", x, area.y + 54, 13.0, p, Anchor::Start));
+        scene.text(words("wanted (due times)", x, area.y + 54, 13.0, p, Anchor::Start));
         y += 20;
     }
     let text = format!("one step is {}", axes::time(step_ns));

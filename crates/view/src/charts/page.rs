@@ -10,35 +10,53 @@ use iosonar_analyze::{ByScope, Scope, Severity, TimeStats};
 use iosonar_plan::Op;
 
 /// Left margin.
-const LEFT: i32 = 24;
+pub(super) const LEFT: i32 = 24;
 /// Right margin.
-const RIGHT: i32 = PAGE_WIDTH as i32 - 24;
+pub(super) const RIGHT: i32 = PAGE_WIDTH as i32 - 24;
 /// Height of the caution strip and the foot line together.
 pub(super) const BOTTOM: i32 = 78;
 const SMALL: f64 = 13.0;
 
-/// Adapts the title to the data: requests that were never submitted have no times, and a load was not run.
-pub(super) fn title(view: &View<'_>, title: &str) -> String {
-    let title = match view.is_load {
-        true => title.replace("of the run", "of the load").replace("Demanded and delivered", "Demanded"),
-        false => title.to_string(),
+/// Adapts a description to the data: requests that were never submitted have no times, and a load was not run.
+pub(super) fn described(view: &View<'_>, what: &str) -> String {
+    let what = match view.is_load {
+        true => what.replace("of the run", "of the load").replace("Wanted and done", "Wanted"),
+        false => what.to_string(),
     };
-    if view.all_submitted { title } else { title.replace("every request", "every submitted request") }
+    if view.all_submitted { what } else { what.replace("every request", "every submitted request") }
 }
 
-/// Draws the title and two lines on the run.
-pub(super) fn head(scene: &mut Scene, view: &View<'_>, title: &str) {
+/// Size of the title; one that is wider than the page is smaller.
+const TITLE: f64 = 22.0;
+
+/// Draws the title and two lines on the run. Below a message stands the description.
+pub(super) fn head(scene: &mut Scene, view: &View<'_>, description: &str) {
     let p = view.palette;
     let room = f64::from(RIGHT - LEFT);
-    let mut text = words(self::title(view, title), LEFT, 34, 22.0, p, Anchor::Start);
+    let described = described(view, description);
+    let what = &view.subject.what;
+    let (title, what) = match view.message {
+        Some(message) => (message.clone(), format!("{described} · {what}")),
+        None => (described.into(), what.clone()),
+    };
+    let width = fonts::width(&title.text, TITLE, Weight::Bold);
+    let mut text = words(title, LEFT, 34, TITLE * (room / width).min(1.0), p, Anchor::Start);
     text.weight = Weight::Bold;
     scene.text(text);
-    let Subject { what, how, figures, .. } = view.subject;
+    subject_lines(scene, view, &what, 58);
+}
+
+/// Draws two lines on the run, the first of them at `y`. Returns the base line of the second.
+pub(super) fn subject_lines(scene: &mut Scene, view: &View<'_>, what: &str, y: i32) -> i32 {
+    const LINE: i32 = 19;
+    let Subject { how, figures, .. } = view.subject;
     let how = Caption { text: how.clone(), figures: figures.clone() };
-    for (line, y) in [Caption::from(what), how].into_iter().zip([58, 77]) {
+    for (line, y) in [Caption::from(what), how].into_iter().zip([y, y + LINE]) {
+        let room = f64::from(RIGHT - LEFT);
         let fitted = Caption { text: fonts::fit(&line.text, 14.0, Weight::Regular, room), ..line };
-        scene.text(words(fitted, LEFT, y, 14.0, p, Anchor::Start));
+        scene.text(words(fitted, LEFT, y, 14.0, view.palette, Anchor::Start));
     }
+    y + LINE
 }
 
 /// Colour of a scope.
@@ -68,8 +86,8 @@ pub(super) fn scope_name(scope: Scope) -> &'static str {
         Scope::All => "all",
         Scope::Read => "reads",
         Scope::Write => "writes",
-        Scope::ReadPushed => "of these, reads pushed back",
-        Scope::WritePushed => "of these, writes pushed back",
+        Scope::ReadPushed => "of these, reads deferred",
+        Scope::WritePushed => "of these, writes deferred",
         Scope::Flush => "flushes",
     }
 }
@@ -129,14 +147,14 @@ pub(super) fn counts_note(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     counts(scene, view, y, "failed");
 }
 
-/// Draws the same for a picture that marks failed requests.
-pub(super) fn counts_and_marks(scene: &mut Scene, view: &RunView<'_>, y: i32) {
+/// Draws the same for a picture that marks failed requests. Returns its lower end.
+pub(super) fn counts_and_marks(scene: &mut Scene, view: &RunView<'_>, y: i32) -> i32 {
     let c = &view.summary.counts.all;
     if c.failed + c.ramp_failed == 0 {
-        return counts_note(scene, view, y);
+        return counts(scene, view, y, "failed");
     }
-    counts(scene, view, y, "failed, marked");
     scene.crosses(vec![(MARK_LEFT, y + 18 - 5)], ARM, view.palette.bad);
+    counts(scene, view, y, "failed, marked")
 }
 
 /// Note that failed requests have no mark in a picture, if there are some.
@@ -152,17 +170,24 @@ pub(super) const ARM: i32 = 3;
 /// Left edge of this cross in the legend.
 const MARK_LEFT: i32 = 1079;
 
-fn counts(scene: &mut Scene, view: &RunView<'_>, y: i32, failed: &str) {
+/// Draws the outcomes that occurred. Returns the lower end.
+fn counts(scene: &mut Scene, view: &RunView<'_>, y: i32, failed: &str) -> i32 {
     let c = &view.summary.counts.all;
     let p = view.palette;
-    let mut rows = vec![
+    let rows = [
         ("completed", "completed", c.completed, p.text),
-        (failed, "failed", c.failed, if c.failed > 0 { p.bad } else { p.text }),
+        (failed, "failed", c.failed, p.bad),
         ("dropped", "dropped", c.dropped, p.text),
         ("cancelled", "cancelled", c.cancelled, p.text),
-        ("pushed back", "pushed", c.pushed, p.text),
+        ("deferred", "pushed", c.pushed, p.text),
+        ("in the ramp", "ramp", c.ramp, p.text),
     ];
-    rows.extend((c.ramp > 0).then_some(("in the ramp", "ramp", c.ramp, p.text)));
+    // Marks of failed requests stand in the second row, even if none failed outside of the ramp.
+    let is_shown = |(name, field, count, _): &(&str, &str, u64, Rgb)| {
+        *count > 0 || *field == "completed" || *name == "failed, marked"
+    };
+    let rows: Vec<_> = rows.into_iter().filter(is_shown).collect();
+    let end = y + 18 * (rows.len() as i32 - 1);
     for (i, (name, field, count, color)) in rows.into_iter().enumerate() {
         let base = y + 18 * i as i32;
         let mut label = words(name, 1090, base, SMALL, p, Anchor::Start);
@@ -172,6 +197,7 @@ fn counts(scene: &mut Scene, view: &RunView<'_>, y: i32, failed: &str) {
         scene.text(label);
         scene.text(number);
     }
+    end
 }
 
 /// Notes the visible part of the time, and that the figures are those of all of it.
@@ -214,7 +240,7 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     let p = view.palette;
     let top = scene.height as i32 - BOTTOM;
     let factor = wraparound(view);
-    let factor_width = fonts::width(&factor.text, SMALL, Weight::Regular);
+    let factor_width = fonts::width(&factor.text, view.size(SMALL), Weight::Regular);
     let beside = if factor.text.is_empty() { 0.0 } else { factor_width + 24.0 };
     let lines = caution_lines(view, f64::from(RIGHT - LEFT) - 20.0 - beside);
     let higher = LINE * lines.len().saturating_sub(LINES) as i32;
@@ -227,7 +253,7 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
         scene.area(strip, Fill::Solid(ground));
     }
     let caution = |text: Caption, x, y, anchor| {
-        let mut words = words(text, x, y, SMALL, p, anchor);
+        let mut words = words(text, x, y, view.size(SMALL), p, anchor);
         if !is_clean {
             words.color = p.caution;
         }
@@ -263,7 +289,7 @@ fn caution_lines(view: &View<'_>, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut told = 0;
     for caution in cautions {
-        let wrapped = fonts::wrap(&format!("⚠ {}", caution.text), SMALL, Weight::Regular, room);
+        let wrapped = fonts::wrap(&format!("⚠ {}", caution.text), view.size(SMALL), Weight::Regular, room);
         if told > 0 && lines.len() + wrapped.len() > MOST_LINES {
             break;
         }
@@ -271,7 +297,11 @@ fn caution_lines(view: &View<'_>, room: f64) -> Vec<String> {
         told += 1;
     }
     let more = cautions.iter().skip(told).filter(|c| c.severity > Severity::Note).count();
-    if more > 0 {
+    let more = more + view.subject.cautions_elsewhere;
+    if more > 0 && lines.is_empty() {
+        let cautions = if more == 1 { "caution is" } else { "cautions are" };
+        lines.push(format!("{more} {cautions} in the summary"));
+    } else if more > 0 {
         let cautions = if more == 1 { "caution" } else { "cautions" };
         lines.push(format!("⚠ and {more} more {cautions} in the summary"));
     }
@@ -286,8 +316,9 @@ fn foot(scene: &mut Scene, view: &View<'_>) {
     let y = scene.height as i32 - 14;
     let run = subject.run_id.as_ref().map_or(String::new(), |id| format!(" · run {id}"));
     let line = format!("{}{run} · {}", subject.tool, subject.command);
-    let fitted = fonts::fit(&line, 11.0, Weight::Regular, f64::from(RIGHT - LEFT));
-    let mut text = words(fitted, LEFT, y, 11.0, view.palette, Anchor::Start);
+    let size = view.size(11.0);
+    let fitted = fonts::fit(&line, size, Weight::Regular, f64::from(RIGHT - LEFT));
+    let mut text = words(fitted, LEFT, y, size, view.palette, Anchor::Start);
     text.color = view.palette.faint_text;
     scene.text(text);
 }

@@ -1,16 +1,19 @@
-//! Service time and response time by percentile: measured from the submission, and from the time when the request was due,
-//! as a user waits. No correction is needed, as the plan is known.
+//! Latency and response by percentile: measured from the submission, and from the time when the request was due, as a user
+//! waits. No correction is needed, as the plan is known.
 
 use super::axes::{self, LogScale, words};
+use super::message::{self, Message};
 use super::{Chart, Draw, RunView, SIDE_LEFT, band, figures, page, plot_area, single};
+use crate::fonts::Weight;
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke, Text};
 use iosonar_analyze::{ByScope, Distribution, Scope, TimeStats, row_of};
 
 pub(super) static CHART: Chart = Chart {
     stem: "g20.response.percentiles",
-    keywords: &["percentiles", "response"],
-    title: "Service time and response time by percentile",
+    keywords: &["percentiles"],
+    title: "Latency and response by percentile",
+    message: Message::Figures(message::response),
     draw: Draw::Figures(draw),
 };
 
@@ -58,7 +61,7 @@ fn table(scene: &mut Scene, view: &RunView<'_>, y: i32) {
         let base = y + pitch * (i as i32 + 1);
         let stroke = Stroke { color: page::color(view, scope), width: 3, dashed: is_response };
         scene.horizontal(base - 4, (110, 133), stroke);
-        let what = if is_response { "response" } else { "service" };
+        let what = if is_response { "response" } else { "latency" };
         scene.text(words(format!("{}, {what}", page::scope_name(scope)), 142, base, size, p, Anchor::Start));
         let path = format!("{}.{}", if is_response { "response" } else { "latency" }, figures::key(scope));
         let cells = figures::of_times(&path, s, &COLUMNS.map(|(_, field, _)| field));
@@ -109,10 +112,17 @@ impl Nines {
             let y = (self.area.y, self.area.bottom() - 1);
             scene.vertical(x, y, Stroke::solid(p.grid, 1));
             scene.vertical(x, (self.area.bottom(), self.area.bottom() + 5), Stroke::solid(p.axis, 1));
-            scene.text(words(name, x, self.area.bottom() + 18, axes::TICK_SIZE, p, Anchor::Middle));
+            scene.text(words(
+                name,
+                x,
+                self.area.bottom() + axes::TICK_BELOW,
+                axes::TICK_SIZE,
+                p,
+                Anchor::Middle,
+            ));
         }
         let label = "Share of requests that took at most so long, in nines; ends where ten requests remain";
-        let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + 36);
+        let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + axes::LABEL_BELOW);
         scene.text(words(label, x, y, axes::LABEL_SIZE, p, Anchor::Middle));
     }
 }
@@ -189,8 +199,61 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
         scene.steps(points, end, Stroke { color: page::color(view, *scope), width, dashed: *is_response });
     }
     axes::frame(scene, view.palette, plot);
+    points(scene, view, &nines, &scale);
     side(scene, view, plot);
     Some(all)
+}
+
+/// Labelled points.
+const POINTS: usize = 3;
+
+/// Labels three points of the curve that matters: the response of all requests, or else their latency.
+fn points(scene: &mut Scene, view: &RunView<'_>, nines: &Nines, scale: &LogScale) {
+    const SIZE: f64 = 14.0;
+    let (p, plot) = (view.palette, nines.area);
+    let of_all = rows(view).into_iter().rfind(|(scope, ..)| *scope == Scope::All);
+    let Some((_, is_response, stats)) = of_all else { return };
+    let key = if is_response { "response" } else { "latency" };
+    let all = [
+        ("p99.9", 0.999f64, "p99_9_ns", stats.p99_9_ns),
+        ("p99", 0.99, "p99_ns", stats.p99_ns),
+        ("p90", 0.9, "p90_ns", stats.p90_ns),
+        ("p50", 0.5, "p50_ns", Some(stats.p50_ns)),
+    ];
+    let place = |share: f64| -(1.0 - share).log10();
+    let known = |(name, share, field, ns): (&'static str, f64, &'static str, Option<u64>)| {
+        Some((name, place(share), field, ns?)).filter(|(_, at, ..)| *at <= nines.most)
+    };
+    let mut shown: Vec<_> = all.into_iter().filter_map(known).collect();
+    // The median is one of the three.
+    if shown.len() > POINTS {
+        shown.remove(POINTS - 1);
+    }
+    let mut taken: Vec<Rect> = Vec::new();
+    for (name, at, field, ns) in shown {
+        let (x, y) = (nines.x(at), scale.y_clamped(ns));
+        scene.area(Rect { x: x - 4, y: y - 4, w: 9, h: 9 }, Fill::Solid(p.background));
+        scene.area(Rect { x: x - 3, y: y - 3, w: 7, h: 7 }, Fill::Solid(p.text));
+        let label =
+            figures::joined([format!("{name} ").into(), figures::time(format!("{key}.all.{field}"), ns)]);
+        let places =
+            [(-8, -8, Anchor::End), (8, 20, Anchor::Start), (8, -8, Anchor::Start), (-8, 20, Anchor::End)];
+        let text = |(dx, dy, anchor)| Text {
+            weight: Weight::Bold,
+            ..words(label.clone(), x + dx, y + dy, SIZE, p, anchor)
+        };
+        let fits = |text: &Text| {
+            let b = text.bounds();
+            let is_inside =
+                b.x >= plot.x && b.right() <= plot.right() && b.y >= plot.y && b.bottom() <= plot.bottom();
+            is_inside && taken.iter().all(|t| !t.overlaps(&b))
+        };
+        let Some(text) = places.map(text).into_iter().find(fits) else { continue };
+        let b = text.bounds();
+        taken.push(b);
+        scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
+        scene.text(text);
+    }
 }
 
 /// Fills the area between the two curves of all requests: delay that measuring from the submission misses.
@@ -219,18 +282,17 @@ fn hatch_color(view: &RunView<'_>) -> Rgb {
 fn side(scene: &mut Scene, view: &RunView<'_>, plot: Rect) {
     let p = view.palette;
     let mut lines: Vec<(Caption, Option<Fill>)> =
-        vec![("solid: service time,".into(), None), ("submission → completion".into(), None)];
+        vec![("solid: latency,".into(), None), ("submission → completion".into(), None)];
     if view.summary.run.has_timetable && view.summary.knows_delay() {
         lines.extend([
-            ("dashed: response time,".into(), None),
+            ("dashed: response,".into(), None),
             ("due time → completion".into(), None),
             ("what a closed loop would hide".into(), Some(Fill::Hatch(hatch_color(view)))),
         ]);
     } else {
         let timetable = view.summary.run.has_timetable;
         lines.push((
-            if timetable { "no due times: no response time" } else { "no timetable: no response time" }
-                .into(),
+            if timetable { "no due times: no response" } else { "no timetable: no response" }.into(),
             None,
         ));
     }

@@ -1,6 +1,7 @@
 //! Requests and bytes per second by class, over due time or over completion.
 
 use super::axes::{self, LinearScale, words};
+use super::message::{self, Message};
 use super::overview::Unit;
 use super::steps::{self, Step};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, demand, figures, page, plot_area, single};
@@ -15,7 +16,8 @@ const STEP_PIXELS: i32 = 3;
 pub(super) static REQUESTS_DUE: Chart = Chart {
     stem: "g00.thrp.setpoint",
     keywords: &["thrp.setpoint"],
-    title: "Demanded requests per second by class, over the time when they were due",
+    title: "Wanted requests per second by class, over the time when they were due",
+    message: Message::Figures(message::wanted),
     draw: Draw::Either(
         Detail::Sonar,
         |view| draw(view, &REQUESTS_DUE, When::Due, Unit::Requests),
@@ -26,7 +28,8 @@ pub(super) static REQUESTS_DUE: Chart = Chart {
 pub(super) static BYTES_DUE: Chart = Chart {
     stem: "g00.thrs.setpoint",
     keywords: &["thrs.setpoint"],
-    title: "Demanded bytes per second by class, over the time when they were due",
+    title: "Wanted bytes per second by class, over the time when they were due",
+    message: Message::Figures(message::wanted),
     draw: Draw::Either(
         Detail::Sonar,
         |view| draw(view, &BYTES_DUE, When::Due, Unit::Bytes),
@@ -37,14 +40,16 @@ pub(super) static BYTES_DUE: Chart = Chart {
 pub(super) static REQUESTS_COMPLETED: Chart = Chart {
     stem: "g00.thrp.completed",
     keywords: &["thrp.completed"],
-    title: "Completed requests per second by class, over the time of completion",
+    title: "Requests done per second by class, over the time of completion",
+    message: Message::Figures(message::done),
     draw: Draw::Run(Detail::Sonar, |view| draw(view, &REQUESTS_COMPLETED, When::Completed, Unit::Requests)),
 };
 
 pub(super) static BYTES_COMPLETED: Chart = Chart {
     stem: "g00.thrs.completed",
     keywords: &["thrs.completed"],
-    title: "Completed bytes per second by class, over the time of completion",
+    title: "Bytes done per second by class, over the time of completion",
+    message: Message::Figures(message::done),
     draw: Draw::Run(Detail::Sonar, |view| draw(view, &BYTES_COMPLETED, When::Completed, Unit::Bytes)),
 };
 
@@ -206,7 +211,7 @@ fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, height: i32, lanes: &
     }
     let mut lines = vec![format!("one step is {}", axes::time(step_ns))];
     if own_scale {
-        lines.push("pushed back: a scale of their own".to_string());
+        lines.push("deferred: a separate scale".to_string());
     }
     for (i, line) in lines.into_iter().enumerate() {
         let mut text = words(line, SIDE_LEFT, area.y + 36 + 18 * i as i32, 13.0, p, Anchor::Start);

@@ -1,7 +1,8 @@
-//! Health of the replayer: issue delay and completion poll delay.
+//! Health of the program: issue delay and completion delay.
 
 use super::axes::words;
 use super::band::{self, Overlay, Panel};
+use super::message::{self, Message};
 use super::{Chart, Draw, RunView, figures, page, single};
 use crate::scene::{Anchor, Caption, Scene};
 use iosonar_analyze::{CountGrid, Detail, TimeStats};
@@ -9,7 +10,8 @@ use iosonar_analyze::{CountGrid, Detail, TimeStats};
 pub(super) static ISSUE_ERROR: Chart = Chart {
     stem: "g53.submit_lag",
     keywords: &["submit_lag", "issue_error"],
-    title: "Issue error: how late the replayer itself submitted",
+    title: "Issue delay: how late requests that nothing held were submitted",
+    message: Message::Figures(message::issue_delay),
     draw: Draw::Run(Detail::Full, |view| {
         let health = Health {
             grid: &view.diagrams.issue_error,
@@ -18,7 +20,7 @@ pub(super) static ISSUE_ERROR: Chart = Chart {
             path: "health.issue_error",
             what: "Delay of requests that nothing held: neither a conflict, nor their turn, nor the depth. Line: p99 of each step.",
             under: "on time",
-            y_label: "Issue error (due → submission), log",
+            y_label: "Issue delay (due → submission), log",
         };
         draw(view, &ISSUE_ERROR, &health)
     }),
@@ -27,16 +29,17 @@ pub(super) static ISSUE_ERROR: Chart = Chart {
 pub(super) static REAP_LAG: Chart = Chart {
     stem: "g54.answer_lag",
     keywords: &["answer_lag", "reap_lag"],
-    title: "Reap lag: how much earlier requests may have ended than was seen",
+    title: "Completion delay: how much earlier requests may have ended than was seen",
+    message: Message::Figures(message::completion_delay),
     draw: Draw::Run(Detail::Full, |view| {
         let health = Health {
             grid: &view.diagrams.reap_lag,
             stats: view.summary.health.reap_lag,
-            name: "completion poll delay",
+            name: "completion delay",
             path: "health.reap_lag",
             what: "Time since the generator looked before: latencies may be too long by at most this much. Line: p99 of each step.",
             under: "< 1 µs",
-            y_label: "Reap lag, log",
+            y_label: "Completion delay, log",
         };
         draw(view, &REAP_LAG, &health)
     }),
@@ -89,7 +92,7 @@ fn figures(scene: &mut Scene, view: &RunView<'_>, health: &Health<'_>, y: i32) {
             lines.push(figures::joined([Caption::from(health.name)].into_iter().chain(told)));
             lines.extend(s.p99_9_ns.map(|ns| {
                 figures::joined([
-                    "The replayer's own part is at most ".into(),
+                    "The program's own part is at most ".into(),
                     figures::time(format!("{}.p99_9_ns", health.path), ns),
                     " in 99.9 % of the requests.".into(),
                 ])

@@ -1,6 +1,7 @@
 //! Turns (backward seeks) over time: requests that start below the previously completed one, in percent.
 
 use super::axes::{self, LinearScale, words};
+use super::message::{self, Message};
 use super::steps;
 use super::{Chart, Draw, RunView, SIDE_LEFT, figures, page, plot_area, single};
 use crate::scene::{Anchor, Rect, Scene, Stroke};
@@ -14,6 +15,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "g43.turns.completed",
     keywords: &["turns.completed"],
     title: "Turns (backward seeks): requests that start below the one completed before them",
+    message: Message::Figures(message::turns),
     draw: Draw::Run(Detail::Full, draw),
 };
 

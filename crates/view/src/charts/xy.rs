@@ -1,6 +1,7 @@
 //! Correlation of a request's time with another quantity: density, median and 99th percentile of each column.
 
 use super::axes::{self, LogScale, LogTimeScale, NumberScale, TICK_SIZE, words};
+use super::message::{self, Message};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
 use crate::density::{Density, Strips};
 use crate::fonts::Weight;
@@ -12,6 +13,7 @@ pub(super) static LATENCY_IN_FLIGHT: Chart = Chart {
     stem: "g10.latency.xy",
     keywords: &["latency.xy"],
     title: "Latency over the number of requests in flight",
+    message: Message::Figures(message::latency_in_flight),
     draw: Draw::Run(Detail::Full, |view| {
         let pair = Pair {
             counts: &view.diagrams.latency_in_flight,
@@ -30,6 +32,7 @@ pub(super) static DELAY_WAITING: Chart = Chart {
     stem: "g11.delay.xy",
     keywords: &["delay.xy"],
     title: "Delay over the number of waiting requests",
+    message: Message::Figures(message::delay_waiting),
     draw: Draw::Run(Detail::Full, |view| {
         let pair = Pair {
             counts: &view.diagrams.delay_waiting,
@@ -48,6 +51,7 @@ pub(super) static LATENCY_DELAY: Chart = Chart {
     stem: "g12.latency.delay.xy",
     keywords: &["latency.delay.xy"],
     title: "Latency over the delay of the same request",
+    message: Message::Figures(message::latency_delay),
     draw: Draw::Run(Detail::Full, |view| {
         let pair = Pair {
             counts: &view.diagrams.latency_delay,

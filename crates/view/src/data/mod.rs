@@ -80,6 +80,7 @@ static TABLES: &[Table] = &[
     of_either("g00.thrs.setpoint", run::demanded_bytes, demand::bytes),
     of_run("g00.thrp.completed", run::delivered_requests),
     of_run("g00.thrs.completed", run::delivered_bytes),
+    of_run("g00.response", |m, _, out| run::over_time(m.responses(), out)),
     of_run("g01.latency.realtime", |m, _, out| run::over_time(&m.diagrams.latency, out)),
     of_run("g02.latency.setpoint", |m, _, out| run::over_time(&m.diagrams.latency_by_due, out)),
     of_run("g03.latency.completed", |m, _, out| run::over_time(&m.diagrams.latency_by_completion, out)),

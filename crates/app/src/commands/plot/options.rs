@@ -10,7 +10,7 @@ use iosonar_view::{DataOptions, Format, Picture, PlotOptions, Style, data_files,
 
 /// Options of the pictures.
 pub fn plot_options(args: &PlotArgs) -> Result<PlotOptions, Failure> {
-    let only = args.only.iter().map(|name| picture(name)).collect::<Result<Vec<_>, _>>()?;
+    let only = args.only.iter().map(|name| pictures(name)).collect::<Result<Vec<_>, _>>()?.concat();
     Ok(PlotOptions { formats: formats(args), only, style: style(args) })
 }
 
@@ -42,12 +42,15 @@ pub fn check_range(args: &PlotArgs, end: Nanos) -> Result<(), Failure> {
     Err(Failure::refused(anyhow!("--range {from}..{to}: everything is over at {end}")))
 }
 
-fn picture(name: &str) -> Result<Picture, Failure> {
+fn pictures(name: &str) -> Result<Vec<Picture>, Failure> {
     let names = || Picture::all().map(Picture::keyword).collect::<Vec<_>>().join(", ");
-    let found = Picture::from_keyword(name);
-    found.ok_or_else(|| {
-        Failure::refused(anyhow!("--only {name}: there is no such picture; there are {}", names()))
-    })
+    match Picture::named(name) {
+        found if found.is_empty() => {
+            let why = anyhow!("--only {name}: there is no such picture; there are {}", names());
+            Err(Failure::refused(why))
+        }
+        found => Ok(found),
+    }
 }
 
 fn formats(args: &PlotArgs) -> Vec<Format> {

@@ -64,6 +64,7 @@ pub fn compare_subject(a: &Summary, b: &Summary, command: &str) -> Subject {
         wraparound: of_a.wraparound.into_iter().chain(of_b.wraparound).collect(),
         stamps,
         cautions,
+        cautions_elsewhere: 0,
         verdict: None,
         is_unexamined: false,
     }

@@ -1,5 +1,6 @@
 //! Distances of the requests of a window: span, average distance, mean gap.
 
+use super::super::message::Message;
 use super::super::{Chart, DemandView, Draw, axes, figures, plot_area};
 use super::scales::{Direction, LogScale};
 use super::{Entry, TIME_LABEL};
@@ -11,6 +12,7 @@ pub(in super::super) static SPAN: Chart = Chart {
     stem: "g32.sum_dist",
     keywords: &["sum_dist", "span"],
     title: "Span of the requests in consecutive windows: highest minus lowest first sector",
+    message: Message::Description,
     draw: Draw::Demand(|view| draw(view, &SPAN, &[Distance::Span])),
 };
 
@@ -18,6 +20,7 @@ pub(in super::super) static MEAN: Chart = Chart {
     stem: "g33.avg_dist",
     keywords: &["avg_dist", "distance"],
     title: "Average distance of the requests in consecutive windows",
+    message: Message::Description,
     draw: Draw::Demand(|view| draw(view, &MEAN, &[Distance::Average, Distance::MeanGap])),
 };
 

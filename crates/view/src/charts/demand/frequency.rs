@@ -1,6 +1,7 @@
 //! How often pages are used, by rank.
 
 use super::super::axes::{self, words};
+use super::super::message::Message;
 use super::super::{Chart, DemandView, Draw, figures, page, plot_area};
 use super::scales::{Direction, LogScale};
 use super::{Entry, thinned};
@@ -13,6 +14,7 @@ pub(in super::super) static CHART: Chart = Chart {
     stem: "g44.freq.bins",
     keywords: &["freq", "frequency"],
     title: "Page frequency: how often the pages of 4 KiB are used, most used first",
+    message: Message::Description,
     draw: Draw::Demand(draw),
 };
 

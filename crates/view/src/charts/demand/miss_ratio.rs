@@ -1,6 +1,7 @@
 //! The miss-ratio curve: misses of an LRU cache of each size.
 
 use super::super::axes::{self, LinearScale};
+use super::super::message::Message;
 use super::super::{Chart, DemandView, Draw, figures, page, plot_area};
 use super::Entry;
 use super::scales::{Direction, LogScale};
@@ -13,6 +14,7 @@ pub(in super::super) static CHART: Chart = Chart {
     stem: "g45.miss_ratio",
     keywords: &["miss_ratio", "mrc"],
     title: "Miss ratio of an LRU cache over its size, predicted from the load",
+    message: Message::Description,
     draw: Draw::Demand(draw),
 };
 

@@ -1,6 +1,7 @@
 //! Addresses of requests: how many start in each GiB of the device.
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
+use super::super::message::Message;
 use super::super::{Chart, DemandView, Draw, figures, plot_area};
 use super::Entry;
 use super::scales::{Direction, LogScale, label_below};
@@ -13,6 +14,7 @@ pub(in super::super) static CHART: Chart = Chart {
     stem: "g41.rqpos.bins",
     keywords: &["rqpos", "positions"],
     title: "Position of requests: how many start in each part of the device",
+    message: Message::Description,
     draw: Draw::Demand(draw),
 };
 

@@ -1,6 +1,7 @@
 //! Addresses of requests over time.
 
 use super::super::axes::{self, LinearScale, TimeScale};
+use super::super::message::Message;
 use super::super::{Chart, DemandView, Draw, band, figures, page, plot_area};
 use super::scales::{label_below, unit_of};
 use super::{Entry, TIME_LABEL};
@@ -15,6 +16,7 @@ pub(in super::super) static CHART: Chart = Chart {
     stem: "g46.seek_map",
     keywords: &["seek_map", "seeks"],
     title: "Seek map: position of every request over time",
+    message: Message::Description,
     draw: Draw::Demand(draw),
 };
 

@@ -1,6 +1,7 @@
 //! Lengths of requests: number of requests and bytes of each.
 
 use super::super::axes::{self, LinearScale, words};
+use super::super::message::Message;
 use super::super::{BELOW, Chart, DemandView, Draw, PLOT_LEFT, PLOT_WIDTH, figures};
 use super::Entry;
 use super::scales::{Direction, LogScale, round_bytes};
@@ -13,6 +14,7 @@ pub(in super::super) static CHART: Chart = Chart {
     stem: "g40.rqsize.bins",
     keywords: &["rqsize", "sizes"],
     title: "Length of requests: share of the requests, and share of the bytes",
+    message: Message::Description,
     draw: Draw::Demand(draw),
 };
 

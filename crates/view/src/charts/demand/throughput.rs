@@ -37,7 +37,7 @@ fn draw(view: &DemandView<'_>, chart: &Chart, unit: Unit, by_op: bool) -> Scene 
     let span = facts.span.map_or((0, 0), |s| (s.first_ns, s.last_ns));
     let all = &facts.counts.all;
     let lines = vec![figures::joined([
-        "Demanded by due time: ".into(),
+        "Wanted by due time: ".into(),
         figures::count("demand.counts.all.requests", all.requests),
         " requests, ".into(),
         figures::bytes("demand.counts.all.bytes", all.bytes),
@@ -62,7 +62,7 @@ fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
     let all = reads.iter().zip(&writes).map(|(r, w)| r + w).collect();
     let rates = if unit == Unit::Requests { facts.throughput.iops } else { facts.throughput.sectors_per_s };
     let mut curves = vec![Curve {
-        name: "demanded, all",
+        name: "wanted, all",
         key: "all",
         color: if by_op { p.axis } else { p.demanded },
         amounts: all,

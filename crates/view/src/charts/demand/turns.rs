@@ -1,6 +1,7 @@
 //! Turns (backward seeks): how often a request starts lower than its predecessor.
 
 use super::super::axes::{self, LinearScale};
+use super::super::message::Message;
 use super::super::{Chart, DemandView, Draw, figures, plot_area};
 use super::{Entry, TIME_LABEL};
 use crate::palette::Palette;
@@ -11,6 +12,7 @@ pub(in super::super) static CHART: Chart = Chart {
     stem: "g42.turns.setpoint",
     keywords: &["turns"],
     title: "Turns (backward seeks): requests that start lower than their predecessor, in the order of due times",
+    message: Message::Description,
     draw: Draw::Demand(draw),
 };
 

@@ -1,6 +1,7 @@
 //! Working sets: the part of the device used during the last seconds.
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
+use super::super::message::Message;
 use super::super::{BELOW, Chart, DemandView, Draw, PLOT_LEFT, PLOT_WIDTH, figures};
 use super::scales::{Direction, LogScale, unit_of};
 use super::{Entry, TIME_LABEL};
@@ -13,6 +14,7 @@ pub(in super::super) static LOG: Chart = Chart {
     stem: "g30.ws_log",
     keywords: &["ws_log", "working-set"],
     title: "Working set: distinct 4 KiB pages used in the last seconds, logarithmic",
+    message: Message::Description,
     draw: Draw::Demand(|view| draw(view, &LOG, true)),
 };
 
@@ -20,6 +22,7 @@ pub(in super::super) static LIN: Chart = Chart {
     stem: "g31.ws_lin",
     keywords: &["ws_lin"],
     title: "Working set: distinct 4 KiB pages used in the last seconds, linear",
+    message: Message::Description,
     draw: Draw::Demand(|view| draw(view, &LIN, false)),
 };
 

@@ -3,6 +3,7 @@
 
 use super::super::axes::{self, LABEL_SIZE, TimeScale, words};
 use super::super::layout::AddressAxis;
+use super::super::message::Message;
 use super::super::{
     BELOW, Chart, Draw, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, RunView, SIDE_LEFT, SIDE_WIDTH, page,
 };
@@ -30,6 +31,7 @@ pub(in crate::charts) static CHART: Chart = Chart {
     stem: "g62.fault-map",
     keywords: &["fault-map"],
     title: "Faults: where they are, when the data was written, and when it was found wrong",
+    message: Message::Headline,
     draw: Draw::Faults(draw),
 };
 
@@ -45,7 +47,7 @@ fn draw(view: &RunView<'_>, faults: &[Fault]) -> Scene {
     let lines = captions(view, &shown, others);
     let mut scene = Scene::new(PAGE_WIDTH, 1, view.palette.background);
     page::head(&mut scene, view, CHART.title);
-    let top = super::legend(&mut scene, view, verified, lines);
+    let top = super::legend(&mut scene, view, verified, lines, super::LEGEND);
     let each = TITLE + height + BELOW;
     scene.height = (top + each * targets.len() as i32 + page::BOTTOM + 8) as u32;
     let mut stamped = Vec::new();
@@ -61,6 +63,19 @@ fn draw(view: &RunView<'_>, faults: &[Fault]) -> Scene {
     }
     page::bottom(&mut scene, view, &stamped);
     scene
+}
+
+/// Draws the map of the target with most faults, with the classes above. Returns the plot.
+pub(in crate::charts) fn body(scene: &mut Scene, view: &RunView<'_>, faults: &[Fault], area: Rect) -> Rect {
+    let (targets, others) = super::chosen(super::targets(view, faults), 1);
+    let (Some(target), Some(verified)) = (targets.first(), &view.summary.verified) else { return area };
+    let plot = Rect { x: PLOT_LEFT, w: PLOT_WIDTH, ..area };
+    let time = super::time(view, faults, plot);
+    let shown = shown(&targets, &time);
+    let top = super::legend(scene, view, verified, captions(view, &shown, others), area.y + 14) + TITLE;
+    let plot = Rect { y: top, h: area.bottom() - BELOW - top, ..plot };
+    Panel { view, target, marks: &shown.marks[0], time: time.within(plot), arm: shown.arm() }.draw(scene);
+    plot
 }
 
 /// The faults that are drawn.

@@ -23,22 +23,22 @@ const WORDS: f64 = 13.0;
 /// Half the width of a sign in a legend.
 const ARM: i32 = 6;
 
-/// Draws the classes with their counts, then `lines`; returns the first pixel below.
-fn legend(scene: &mut Scene, view: &RunView<'_>, verified: &Verified, lines: Vec<Caption>) -> i32 {
+/// Draws the classes with their counts from the base line `top` on, then `lines`; returns the first pixel below.
+fn legend(scene: &mut Scene, view: &RunView<'_>, verified: &Verified, lines: Vec<Caption>, top: i32) -> i32 {
     let p = view.palette;
     let width = PLOT_WIDTH / COLUMNS as i32;
     for (number, (class, count)) in verified.faults.iter().enumerate() {
         let (row, column) = ((number / COLUMNS) as i32, (number % COLUMNS) as i32);
-        let (x, y) = (PLOT_LEFT + width * column, LEGEND + ROW * row);
+        let (x, y) = (PLOT_LEFT + width * column, top + ROW * row);
         signs::filled(scene, p, *class, (x + ARM, y - 5), ARM);
-        let name = words(class.name(), x + 20, y, WORDS, p, Anchor::Start);
+        let name = words(class.name(), x + 20, y, view.size(WORDS), p, Anchor::Start);
         let faults = figures::count(format!("verified.faults.{class}.faults"), count.faults);
         let mut faults = words(faults, name.bounds().right() + 10, y, WORDS, p, Anchor::Start);
         faults.weight = Weight::Bold;
         scene.text(name);
         scene.text(faults);
     }
-    let mut y = LEGEND + ROW * verified.faults.len().div_ceil(COLUMNS) as i32 + 4;
+    let mut y = top + ROW * verified.faults.len().div_ceil(COLUMNS) as i32 + 4;
     for line in lines {
         for line in line.wrapped(WORDS, Weight::Regular, f64::from(PLOT_WIDTH)) {
             let mut text = words(line, PLOT_LEFT, y, WORDS, p, Anchor::Start);

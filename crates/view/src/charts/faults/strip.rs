@@ -2,6 +2,7 @@
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, TimeScale, tick_word, words};
 use super::super::layout::{AddressAxis, outline};
+use super::super::message::Message;
 use super::super::{BELOW, Chart, Draw, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, RunView, SIDE_LEFT, page};
 use super::{Target, WORDS, signs};
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
@@ -31,6 +32,7 @@ pub(in crate::charts) static CHART: Chart = Chart {
     stem: "g63.fault-strip",
     keywords: &["fault-strip"],
     title: "Faults on the whole target, and how many were found over time",
+    message: Message::Headline,
     draw: Draw::Faults(draw),
 };
 
@@ -40,7 +42,7 @@ fn draw(view: &RunView<'_>, faults: &[Fault]) -> Scene {
     let Some(verified) = &view.summary.verified else { return scene };
     let (targets, others) = super::chosen(super::targets(view, faults), MOST_TARGETS);
     page::head(&mut scene, view, CHART.title);
-    let mut y = super::legend(&mut scene, view, verified, captions(view, others));
+    let mut y = super::legend(&mut scene, view, verified, captions(view, others), super::LEGEND);
     for target in &targets {
         row(&mut scene, view, target, y);
         y += EACH;
