@@ -13,12 +13,15 @@ pub struct Times {
     pub stats: TimeStats,
 }
 
-/// Distributions of the health.
+/// Distributions of the health. The completion delay is the true one where the kernel's events show it; otherwise the part of it that the
+/// program knows, without the wait for a CPU.
 pub fn times(s: &Summary) -> Vec<Times> {
-    let named = [
-        ("issue delay", "health.issue_error", s.health.issue_error),
-        ("completion delay", "health.reap_lag", s.health.reap_lag),
-    ];
+    let seen = s.path.as_ref().and_then(|path| path.complete_to_seen);
+    let completion = match seen {
+        Some(_) => ("completion delay", "path.complete_to_seen", seen),
+        None => ("completion delay", "health.reap_lag", s.health.reap_lag),
+    };
+    let named = [("issue delay", "health.issue_error", s.health.issue_error), completion];
     named.into_iter().filter_map(|(name, path, stats)| Some(Times { name, path, stats: stats? })).collect()
 }
 
