@@ -91,7 +91,7 @@ pub struct PartStory {
     pub phase: Option<u16>,
     /// The last part of the target's path, or the name of the phase.
     pub name: String,
-    /// What happened, in at most [`HEADLINE_CHARS`] characters.
+    /// Event or figures, in at most [`HEADLINE_CHARS`] characters.
     pub headline: String,
     /// The verdict on this part, where it is known to be worse than that on others.
     #[serde(default, skip_serializing_if = "Option::is_none")]

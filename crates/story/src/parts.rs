@@ -19,7 +19,7 @@ pub(crate) struct Part {
     pub(crate) has_one_job: bool,
 }
 
-/// The parts of a run with so many requests that their response over time is known.
+/// The parts of a run whose response over time is known.
 pub(crate) fn parts(facts: &Facts<'_>) -> Vec<Part> {
     let losses = facts.tally.losses_by_target();
     let of_target = |(number, losses): (usize, &Losses)| {

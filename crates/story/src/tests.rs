@@ -207,7 +207,7 @@ fn phases_have_their_own_normal_response() {
         }
     };
     let story = story_of_plan(&plan, &records(10, of_phase));
-    assert!(story.headline.starts_with("phase 0 1 000/s, p50 99.8 µs · phase 1 "), "{}", story.headline);
+    assert!(story.headline.starts_with("phase 0 1 000/s, p50 99.8 µs; phase 1 "), "{}", story.headline);
     let [event] = story.events.as_slice() else { panic!("{story:#?}") };
     assert_eq!((event.phase, event.target), (Some(1), None));
     assert!(story.because[0].text.contains("phase 1: nothing completed for"), "{story:#?}");

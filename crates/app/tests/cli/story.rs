@@ -21,6 +21,11 @@ struct Planted {
     /// Words of `replay` on a load of bursts.
     replay: Option<String>,
     burst: Option<[u64; 4]>,
+    /// Whether the requests of the bursts are writes of one place.
+    #[serde(default)]
+    same_place: bool,
+    /// A plan for `run`.
+    plan: Option<String>,
     /// The exit code.
     #[serde(default)]
     code: i32,
@@ -38,12 +43,14 @@ fn planted() -> Vec<Planted> {
     toml::from_str::<PlantedResults>(&text).unwrap().result
 }
 
-/// Bursts of reads at random places: number of bursts, requests in each, requests per second, and the time between their starts in ms.
-fn bursts([bursts, requests, rate, between_ms]: [u64; 4]) -> String {
+/// Bursts of reads at random places, or of writes of one place: number of bursts, requests in each, requests per second, and the time
+/// between their starts in ms.
+fn bursts([bursts, requests, rate, between_ms]: [u64; 4], same_place: bool) -> String {
     let line = |burst: u64, request: u64| {
         let time = burst as f64 * between_ms as f64 / 1e3 + request as f64 / rate as f64;
-        let sector = (burst * requests + request).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 200_000 * 8;
-        format!("{time:.9} ; {sector} ; 8 ; R ; 0.0 ; 0.0\n")
+        let random = (burst * requests + request).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 200_000 * 8;
+        let (sector, op) = if same_place { (0, 'W') } else { (random, 'R') };
+        format!("{time:.9} ; {sector} ; 8 ; {op} ; 0.0 ; 0.0\n")
     };
     let head = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n".to_string();
     let lines = (0..bursts).flat_map(|burst| (0..requests).map(move |request| line(burst, request)));
@@ -71,13 +78,17 @@ fn has(name: &str, text: &str, words: &[String]) {
 fn names_planted_causes() {
     let lab = lab();
     for one in planted() {
-        let command = match (&one.run, &one.replay, one.burst) {
-            (Some(words), None, None) => format!("run {SIM} --randseed 7 {words}"),
-            (None, Some(words), Some(shape)) => {
-                lab.file("bursts.load", bursts(shape));
+        let command = match (&one.run, &one.replay, one.burst, &one.plan) {
+            (Some(words), None, None, None) => format!("run {SIM} --randseed 7 {words}"),
+            (None, Some(words), Some(shape), None) => {
+                lab.file("bursts.load", bursts(shape, one.same_place));
                 format!("replay bursts.load {SIM} {words}")
             }
-            _ => panic!("{}: one of run and replay", one.name),
+            (None, None, None, Some(plan)) => {
+                lab.file("plan.toml", plan);
+                "run plan.toml --no-progress".into()
+            }
+            _ => panic!("{}: one of run, replay and plan", one.name),
         };
         lab.expect(one.code, &format!("{command} -o {}", one.name));
         let story = story_of(&lab, &one.name);
@@ -111,22 +122,4 @@ fn shares_are_complete_and_the_text_is_short() {
     lab.expect(0, &format!("run {SIM} {stalls} -o {long}"));
     assert!(lab.expect(0, &format!("show {long}")).out.lines().count() <= 24);
     assert!(all.starts_with(&text) && all.contains("Throughput"), "{all}");
-}
-
-/// `show --markdown` is for a report or a bug: it begins with the headline, and links the page if there is one.
-#[test]
-fn markdown_begins_with_the_headline_and_links_the_page() {
-    let lab = lab();
-    let stalls = "--rw randread --bs 4k --depth 2 --rate-iops 5000 --sim-stall 200ms/3s --runtime 7s";
-    lab.expect(0, &format!("run {SIM} {stalls} -o r"));
-    let headline = story_of(&lab, "r")["headline"].as_str().unwrap().to_string();
-    let text = lab.expect(0, "show r --markdown").out;
-    assert!(text.starts_with(&format!("## {headline}\n")), "{text}");
-    assert!(text.contains("| at | event | requests | lost time |\n"), "{text}");
-    assert!(text.contains("\n### How it was made\n\n- `") && text.contains("--sim-stall 200ms/3s"), "{text}");
-    assert!(!text.contains("Report page"), "{text}");
-    lab.expect(0, "report r");
-    let text = lab.expect(0, "show r --markdown").out;
-    assert!(text.ends_with("\n[Report page](r/report.html)\n"), "{text}");
-    lab.expect(2, "show r --markdown --json");
 }

@@ -171,7 +171,7 @@ fn of_one(facts: &Facts<'_>, events: &Events, cause: Cause, are_outside: bool) -
         Found::OtherRequests { .. } | Found::MoreAtOnce { .. } => {
             format!("{times}responses took longer ({when}): {}.", event.text)
         }
-        Found::Conflicts => format!("{times}requests waited for others that they conflict with ({when})."),
+        Found::Conflicts => format!("{times}requests waited for conflicting ones ({when})."),
         Found::DepthFull { .. } => bursts(facts, events),
         Found::Unexplained => {
             format!("{times}responses took up to {} ({when}); no cause was found.", time(worst))

@@ -60,7 +60,7 @@ pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
     let apart = "Each phase has figures of its own; their sum would mean nothing.";
     let because = Reason::new(apart, &["parts.phases"]);
     Some(Headline {
-        text: phases.join(" · "),
+        text: format!("{}.", phases.join("; ")),
         because: worst.map(of_event).into_iter().chain([because]).collect(),
         remedy: None,
     })
