@@ -19,6 +19,8 @@ const SERIES_COLUMNS: usize = 4_096;
 const RARE_COLUMNS: usize = 2_048;
 /// Maximum time columns of any picture where memory is scarce (see [`spare_memory`](crate::spare_memory)).
 const SCARCE_COLUMNS: usize = 1_024;
+/// Maximum columns of response times where memory is scarce.
+const SCARCE_RESPONSE_COLUMNS: usize = 256;
 /// Maximum time columns of pictures about the replayer itself.
 pub const HEALTH_COLUMNS: usize = 1_024;
 
@@ -88,8 +90,10 @@ pub struct ResponseGrids {
 
 impl ResponseGrids {
     fn new(end_ns: u64) -> ResponseGrids {
-        let wide = || CountGrid::new(TimeAxis::new(end_ns, series_columns()));
-        let rare = |end| CountGrid::new(TimeAxis::new(end, memory::of(RARE_COLUMNS, SCARCE_COLUMNS)));
+        let grid =
+            |end, columns| CountGrid::new(TimeAxis::new(end, memory::of(columns, SCARCE_RESPONSE_COLUMNS)));
+        let wide = || grid(end_ns, SERIES_COLUMNS);
+        let rare = |end| grid(end, RARE_COLUMNS);
         ResponseGrids { by_start: wide(), by_due: wide(), by_completion: rare(end_ns), by_number: rare(0) }
     }
 
