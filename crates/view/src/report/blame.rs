@@ -1,6 +1,6 @@
 //! Causes of waiting over time: data for the viewer's strip, and the same strip for a page without a script.
 
-use super::html::suffix;
+use super::markup::suffix;
 use super::meta::{PageBlame, PageBlameRow};
 use super::run::ReportRun;
 use crate::escape;

@@ -1,7 +1,7 @@
 //! Faults found by verification, in the page: as a picture, by class, and the first of them in words.
 
 use super::figures;
-use super::html::{details, picture, plain_table, suffix};
+use super::markup::{details, picture, plain_table, suffix};
 use super::run::ReportRun;
 use crate::units::{Charset, grouped, moment};
 use crate::{Picture, escape};

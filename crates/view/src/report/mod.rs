@@ -8,6 +8,7 @@ mod faults;
 mod figures;
 mod html;
 mod machine;
+mod markup;
 mod meta;
 mod numbers;
 mod percentiles;

@@ -1,7 +1,7 @@
 //! The phases of a plan side by side: figures of their sum would mix what the plan keeps apart.
 
 use super::figures;
-use super::html::{plain_table, suffix};
+use super::markup::{plain_table, suffix};
 use super::run::ReportRun;
 use crate::escape;
 use crate::units::{self, Charset};

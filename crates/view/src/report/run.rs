@@ -12,8 +12,8 @@ use crate::{Material, RunMaterial};
 use iosonar_analyze::demand::{ByOp, DemandAnalysis, PAGE_BYTES, SECTOR_BYTES};
 use iosonar_analyze::findings::{Finding, FindingKind, Findings, LatencyBand, TimeRange};
 use iosonar_analyze::{
-    Against, Cell, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats, Scope,
-    ResponseGrids, Severity, Summary, TimeAxis,
+    Against, Cell, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats,
+    ResponseGrids, Scope, Severity, Summary, TimeAxis,
 };
 use std::io;
 use std::ops::Range;
@@ -259,7 +259,7 @@ fn grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGri
     all
 }
 
-/// Response times; none where each lies in the row of its latency, because the page then needs no second grid.
+/// Response times; absent if each lies in the row of its latency, because the page then needs no second grid.
 fn response_grids(d: &Diagrams) -> Vec<(&'static str, PageBase, &CountGrid)> {
     let ResponseGrids { by_start, by_due, by_completion, by_number } = &d.response;
     if *by_due == d.latency_by_due {

@@ -1,6 +1,6 @@
 //! The story of a run: its sentences at the head of the page, and its events as cards.
 
-use super::html::suffix;
+use super::markup::suffix;
 use super::run::ReportRun;
 use crate::escape;
 use iosonar_analyze::{During, Reason, Story, StoryEvent, Verdict};

@@ -1,7 +1,7 @@
 //! The figures of the first screen: response, rate and failures.
 
 use super::figures;
-use super::html::time_figure;
+use super::markup::time_figure;
 use crate::units;
 use iosonar_analyze::{Rate, Summary, TimeStats};
 use std::fmt::Write as _;

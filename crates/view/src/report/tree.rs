@@ -1,6 +1,6 @@
 //! JSON as a tree of collapsed parts.
 
-use super::html::folded;
+use super::markup::folded;
 use crate::escape;
 use serde_json::Value;
 use std::fmt::Write as _;

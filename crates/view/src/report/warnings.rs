@@ -1,7 +1,7 @@
 //! Stamps, limits and cautions. In the open stands only what decides about the figures: stamps, limits that failed, severe cautions, and
 //! those that are a cause of the story. The others are one click away.
 
-use super::html::{details, suffix};
+use super::markup::{details, suffix};
 use super::run::ReportRun;
 use crate::escape;
 use crate::units::{self, Charset};
