@@ -2,8 +2,8 @@
 
 use crate::{Input, OpenError};
 use iosonar_analyze::{
-    Detection, DetectorId, During, Judgement, Limits, Machine, OutsideCause, Passing, PathFacts, Story, Summary, Tally,
-    TimeRange, Wanted, pass,
+    Detection, DetectorId, During, Judgement, Limits, Machine, OutsideCause, Passing, PathFacts, Story,
+    Summary, Tally, TimeRange, Wanted, pass,
 };
 use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
 use iosonar_evidence::Environment;

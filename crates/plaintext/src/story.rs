@@ -3,9 +3,7 @@
 use crate::lines::{COLUMNS, Lines};
 use crate::stamps;
 use crate::summary::state;
-use iosonar_analyze::{
-    LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, Summary, TimeStats,
-};
+use iosonar_analyze::{LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, Summary, TimeStats};
 use iosonar_text::units::{self, Charset};
 
 /// Most lines of a story: a small terminal shows them at once.

@@ -41,7 +41,9 @@ pub struct LiveArgs {
     /// A port alone is one of 127.0.0.1; 0 is a free one.
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with_all = ["once", "speed", "at", "size"])]
     pub http: Option<HttpAddress>,
-    /// Let --http listen on an address that other machines can reach. The connection is not encrypted
+    /// Let --http listen on an address that other machines can reach
+    ///
+    /// The connection is not encrypted.
     #[arg(long, requires = "http")]
     pub http_remote: bool,
     /// Show this last part of the run in the browser, of at most 500000 requests

@@ -30,7 +30,7 @@ pub struct PlotArgs {
     /// Replace files that exist
     #[arg(long, conflicts_with = "text")]
     pub force: bool,
-    /// Draw only these: sheet, response, latency, delay, inflight, ws_log …; a wrong name lists all
+    /// Draw only these: sheet, response, latency, delay, inflight …; a wrong name lists all
     #[arg(long, value_name = "PICTURE,...", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Draw only this part of the time

@@ -300,7 +300,7 @@ fn story_of_a_comparison_names_its_cause() {
     let lab = lab();
     let stalls = "--rw randread --bs 4k --iodepth 4 --rate-iops 2000 --runtime 10s --randseed 1";
     lab.expect(0, &format!("run {SIM} {stalls} -o calm"));
-    lab.expect(0, &format!("run {SIM} {stalls} --sim-stall 700ms/5s -o stalled"));
+    lab.expect(0, &format!("run {SIM} {stalls} --sim-stall 900ms/3s -o stalled"));
     lab.expect(0, &format!("run {SIM} {stalls} --number-ios 20 -o few"));
     let json = json(&lab, "calm stalled few");
     let story = |run: usize| &json["comparisons"][run]["story"];
@@ -328,7 +328,7 @@ fn story_of_a_comparison_names_its_cause() {
     assert!(all.replace('\n', " ").starts_with(headline), "{all}");
     assert!(
         all.contains(
-            "Differences of the plan\n  engine, stall\n    length: - -> 700ms\n    period: - -> 5s\n"
+            "Differences of the plan\n  engine, stall\n    length: - -> 900ms\n    period: - -> 3s\n"
         ),
         "{all}"
     );

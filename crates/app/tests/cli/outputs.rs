@@ -49,8 +49,8 @@ fn pages_and_pictures_replace_files_only_on_request() {
     for (command, file) in [
         ("report run", "run/report.html"),
         ("report run -o page.html", "page.html"),
-        ("plot run --png --only sonar", "run/plots/g01.latency.realtime.png"),
-        ("plot run --png --only sonar --data -o pictures", "pictures/g01.latency.realtime.png"),
+        ("plot run --png --only response", "run/plots/g00.response.png"),
+        ("plot run --png --only response --data -o pictures", "pictures/g00.response.png"),
     ] {
         lab.expect(0, command);
         lab.file(file, "something else");

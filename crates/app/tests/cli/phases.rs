@@ -58,7 +58,7 @@ fn phases_write_and_read_a_file() {
     let picture = picture.expect("a picture");
     assert!([">read<", ">random read<"].iter().any(|name| picture.contains(name)));
     lab.expect(0, "report r -o r.html");
-    let compared = lab.expect(0, "compare r r");
+    let compared = lab.expect(0, "compare r r --all");
     for part in ["Phases, each compared by itself", "\n  random read"] {
         assert!(compared.out.contains(part), "{part}: {}", compared.out);
     }

@@ -43,11 +43,11 @@ mod xy;
 pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
 pub use knee::{KneeMaterial, plot_knee};
 pub use layout::{LayoutOverview, LayoutRow, layout_overview, layout_picture};
+pub(crate) use material::end_of_time;
 pub use material::{Headline, Material, RunMaterial, Subject};
 pub use matrix::{
     MatrixGrid, MatrixMaterial, Plateau, change_svg, heat_svg, latency_svg, matrix_range, plot_matrix,
 };
-pub(crate) use material::end_of_time;
 pub(crate) use percentiles::of_summary;
 
 use crate::Style;
