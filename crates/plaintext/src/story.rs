@@ -32,13 +32,13 @@ fn parts(story: &Story, room: usize) -> Lines {
     let mut out = Lines::new(COLUMNS);
     let mut parts: Vec<&PartStory> = story.parts.iter().collect();
     parts.sort_by_key(|part| part.verdict.is_none());
-    let most = PARTS.min(room.saturating_sub(2));
+    let most = PARTS.min(room.saturating_sub(2) / LINES_OF_EVENT);
     if parts.is_empty() || most == 0 {
         return out;
     }
     out.line("");
     for part in parts.iter().take(most) {
-        limited(&mut out, "  ", &format!("{}: {}", part.name, part.headline), 1);
+        limited(&mut out, "  ", &format!("{}: {}", part.name, part.headline), LINES_OF_EVENT);
     }
     if parts.len() > most {
         out.line(&format!("  {} more, see show --all", parts.len() - most));

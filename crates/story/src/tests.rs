@@ -78,6 +78,16 @@ fn pause(due: u64, record: &mut Record) {
     }
 }
 
+/// Requests that are due in a second wait for their turn, longer and longer.
+fn waits(due: u64, record: &mut Record) {
+    if (3 * S..4 * S).contains(&due) {
+        let wait = due - 3 * S;
+        record.submitted = Some(Nanos(due + wait));
+        record.completed = Some(Nanos(due + wait + 100_000));
+        record.marks = Marks::HELD;
+    }
+}
+
 #[test]
 fn pause_is_one_event_with_its_time_and_share() {
     let story = story_of(SIM, &records(10, pause));
@@ -103,14 +113,6 @@ fn target_is_not_blamed_without_samples_of_this_program() {
 
 #[test]
 fn full_depth_and_slower_target_are_told_apart() {
-    let waits = |due: u64, record: &mut Record| {
-        if (3 * S..4 * S).contains(&due) {
-            let wait = due - 3 * S;
-            record.submitted = Some(Nanos(due + wait));
-            record.completed = Some(Nanos(due + wait + 100_000));
-            record.marks = Marks::HELD;
-        }
-    };
     let story = story_of(SIM, &records(10, waits));
     assert_eq!(story.events[0].cause, Cause::DepthFull, "{story:#?}");
     assert!(story.headline.starts_with("A burst outran the depth of 4"), "{}", story.headline);
@@ -216,14 +218,6 @@ fn phases_have_their_own_normal_response() {
 
 #[test]
 fn blame_shows_when_the_depth_was_full() {
-    let waits = |due: u64, record: &mut Record| {
-        if (3 * S..4 * S).contains(&due) {
-            let wait = due - 3 * S;
-            record.submitted = Some(Nanos(due + wait));
-            record.completed = Some(Nanos(due + wait + 100_000));
-            record.marks = Marks::HELD;
-        }
-    };
     let blame = story_of(SIM, &records(10, waits)).blame.unwrap();
     let [row] = blame.rows.as_slice() else { panic!("{blame:?}") };
     assert_eq!((row.cause, row.label()), (Cause::DepthFull, "depth full".into()));
@@ -238,14 +232,14 @@ fn blame_shows_when_the_depth_was_full() {
 fn difference_between_operations_sizes_and_places_is_stated() {
     let because = |change: fn(u64, &mut Record)| story_of(SIM, &records(10, change)).because[0].text.clone();
     let writes = because(|due, record| {
-        if due / MS % 4 == 0 {
+        if (due / MS).is_multiple_of(4) {
             record.op = Op::Write;
             record.completed = Some(Nanos(due + 300_000));
         }
     });
     assert_eq!(writes, "Writes take 300 µs, reads 100 µs (medians).");
     let sizes = because(|due, record| {
-        if due / MS % 4 == 0 {
+        if (due / MS).is_multiple_of(4) {
             record.requested.length = 64 << 10;
             (record.executed.length, record.result) = (64 << 10, 64 << 10);
             record.completed = Some(Nanos(due + 300_000));
@@ -253,7 +247,7 @@ fn difference_between_operations_sizes_and_places_is_stated() {
     });
     assert!(sizes.starts_with("Requests of 64 KiB take"), "{sizes}");
     let places = because(|due, record| {
-        record.executed.offset = due / MS * 7 % 1000 << 20;
+        record.executed.offset = (due / MS * 7 % 1000) << 20;
         if (600..700).contains(&(record.executed.offset >> 20)) {
             record.completed = Some(Nanos(due + 300_000));
         }

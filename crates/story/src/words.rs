@@ -83,14 +83,15 @@ pub(crate) fn fitting<const N: usize>(wordings: [String; N]) -> String {
     wordings.into_iter().find(|text| text.chars().count() <= HEADLINE_CHARS).unwrap_or(last)
 }
 
-/// A headline of at most [`HEADLINE_CHARS`] characters: a longer one ends at a word, with an ellipsis.
+/// A headline of at most [`HEADLINE_CHARS`] characters: a longer one ends at a word, with three points. A terminal without the ellipsis would
+/// show one, as at the end of a sentence.
 pub(crate) fn fitted(text: String) -> String {
     if text.chars().count() <= HEADLINE_CHARS {
         return text;
     }
-    let cut: String = text.chars().take(HEADLINE_CHARS - 1).collect();
+    let cut: String = text.chars().take(HEADLINE_CHARS - 3).collect();
     let end = cut.rfind(' ').unwrap_or(cut.len());
-    format!("{}…", cut[..end].trim_end_matches([',', ':', ';', '.']))
+    format!("{}...", cut[..end].trim_end_matches([',', ':', ';', '.']))
 }
 
 #[cfg(test)]
@@ -114,7 +115,7 @@ mod tests {
     #[test]
     fn cuts_long_headlines_at_a_word() {
         let long = fitted("word ".repeat(40));
-        assert!(long.chars().count() <= HEADLINE_CHARS && long.ends_with("word…"), "{long}");
+        assert!(long.chars().count() <= HEADLINE_CHARS && long.ends_with("word..."), "{long}");
         assert_eq!(fitted("short.".into()), "short.");
     }
 }

@@ -117,7 +117,9 @@ pub(super) fn events(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
         [_, _, ..] if are_outside => disturbances(facts, events, &named),
         _ => of_one(facts, events, first, are_outside),
     };
-    let because = named.iter().map(|cause| because(facts, events, *cause)).chain(unexplained(events));
+    let depth = (first == Cause::DepthFull).then(|| depth_reason(facts)).flatten();
+    let causes = named.iter().map(|cause| because(events, *cause));
+    let because = depth.into_iter().chain(causes).chain(unexplained(events));
     Some(Headline { text, because: because.collect(), remedy: remedy(facts, events, first) })
 }
 
@@ -246,12 +248,11 @@ fn noun(cause: Cause) -> String {
 }
 
 /// What the events of a cause have cost, and what else is known of them.
-fn because(facts: &Facts<'_>, events: &Events, cause: Cause) -> Reason {
+fn because(events: &Events, cause: Cause) -> Reason {
     let mut text =
         format!("This accounts for {} of the time that requests lost.", percent(events.share_of(cause)));
-    let is_of_target = matches!(cause, Cause::TargetStoodStill | Cause::TargetSlower);
-    if is_of_target && facts.plan.engine.is_real() {
-        text += " This program was running then.";
+    if matches!(cause, Cause::TargetStoodStill | Cause::TargetSlower) {
+        text += " No cause outside of the target was found.";
     }
     if let Some(normal) = events.normal {
         text += &format!(" Otherwise: response p50 {}, p99 {}.", time(normal.p50_ns), time(normal.p99_ns));

@@ -30,9 +30,12 @@ pub(super) fn wrong_data(facts: &Facts<'_>) -> Option<Headline> {
     Some(Headline {
         text: format!("{} {places} gave back wrong data: {}.", grouped(verified.total()), listed(&named)),
         because: vec![Reason::new(differs, &["verified.faults", "verified.first"])],
-        remedy: Some(
-            "see the fault map in the report page, and test the device without this run's load".into(),
-        ),
+        remedy: Some(match is_injected {
+            true => "repeat it without injected faults to test the target".into(),
+            false => {
+                "see the fault map in the report page, and test the device without this run's load".into()
+            }
+        }),
     })
 }
 
@@ -59,7 +62,11 @@ pub(super) fn failed(facts: &Facts<'_>) -> Option<Headline> {
         most.name,
         moment(first)
     );
-    let because = "They came back with an error, or stayed short; the latencies are those of the others.";
+    let how = match most.name.as_str() {
+        "short transfer" => "They transferred fewer bytes than requested",
+        _ => "They came back with an error",
+    };
+    let because = format!("{how}; the latencies are those of the others.");
     Some(Headline {
         text,
         because: vec![Reason::new(because, &["counts.all.failed", "errors"])],
@@ -82,7 +89,13 @@ pub(super) fn fake(facts: &Facts<'_>) -> Option<Headline> {
     let is_in_part = !fakes.is_empty() && fakes.len() < facts.plan.targets.len();
     let text = match is_in_part {
         false => fitting([format!("FAKE: {}: {why}.", rate_of(facts)), format!("FAKE: {why}.")]),
-        true => format!("FAKE on {}, no objection to the others: {why}.", listed(&fakes)),
+        true => {
+            let fakes = listed(&fakes);
+            fitting([
+                format!("FAKE on {fakes}, no objection to the others: {why}."),
+                format!("FAKE on {fakes}, no objection to the others."),
+            ])
+        }
     };
     let index = judgement.detections.iter().position(|one| one.id == proof.id).unwrap_or(0);
     let path = format!("judgement.detections.{index}");

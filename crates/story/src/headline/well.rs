@@ -51,6 +51,11 @@ pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
         format!("{} {}{}", phase.name, parts::done(phase), p50.unwrap_or_default())
     };
     let phases: Vec<String> = phases.iter().map(of).collect();
+    let disturbed = match events.list.len() {
+        0 => String::new(),
+        1 => "; one event".into(),
+        count => format!("; {count} events"),
+    };
     let worst = events.list.iter().max_by(|a, b| a.share.total_cmp(&b.share));
     let of_event = |event: &StoryEvent| {
         let share = percent(event.share);
@@ -60,7 +65,7 @@ pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
     let apart = "Each phase has figures of its own; their sum would mean nothing.";
     let because = Reason::new(apart, &["parts.phases"]);
     Some(Headline {
-        text: format!("{}.", phases.join("; ")),
+        text: format!("{}{disturbed}.", phases.join("; ")),
         because: worst.map(of_event).into_iter().chain([because]).collect(),
         remedy: None,
     })
