@@ -15,12 +15,19 @@ pages() {
     rm -rf "$to" && mkdir -p "$to"
     (
         cd "$to"
-        # A run with failed requests ends with 1, as expected.
-        quiet() {
-            local code=0
-            "$program" "$@" > page.log 2>&1 || code=$?
-            ((code < 2)) || { cat page.log >&2; return 1; }
+        # Runs a command that ends with CODE. Other work of the machine may fail it once, which is reported.
+        ends_with() {
+            local expected=$1 code=0
+            shift
+            for _ in 1 2; do
+                code=0
+                "$program" "$@" > page.log 2>&1 || code=$?
+                ((code != expected)) || return 0
+                echo "tried again: 'iosonar $*' ended with $code instead of $expected: $(< page.log)" >&2
+            done
+            return 1
         }
+        quiet() { ends_with 0 "$@"; }
         truncate -s 8G device.img
         hostile=$'<script>window.hacked=1<&"\u202e\n.load.gz'
         quiet generate mixed load.gz --rate 2000 --duration 40s --size 8GiB --seed 3
@@ -29,7 +36,8 @@ pages() {
         quiet replay load.gz -t device.img --engine sim --sim-service 80us --sim-jitter 60us --sim-channels 16 --out a
         quiet replay load.gz -t device.img --engine sim --sim-service 100us --sim-jitter 120us --sim-channels 4 --out b
         quiet replay ramp.gz -t device.img --engine sim --sim-service 2ms --sim-jitter 1ms --sim-channels 4 --out over
-        quiet replay "$hostile" -t device.img --engine sim --sim-service 80us --sim-errors 50 --out hostile
+        # Some of its requests fail.
+        ends_with 1 replay "$hostile" -t device.img --engine sim --sim-service 80us --sim-errors 50 --out hostile
         quiet report a --side-car -o run.html
         quiet report a --points 2000 --side-car -o part.html
         quiet report a b --compare -o compare.html
