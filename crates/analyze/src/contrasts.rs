@@ -1,6 +1,7 @@
 //! Latency of completed reads and writes by their size and their place: which requests are slow.
 
 use crate::sketch::Sketch;
+use crate::slices::{Merge, Slices};
 use iosonar_archive::Record;
 
 /// Sizes by powers of two, from 512 bytes or less to 16 MiB or more.
@@ -41,18 +42,14 @@ struct Size {
     latency: Sketch<16>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-struct Places {
-    shift: u32,
-    latency: Vec<Sketch<16>>,
-}
+/// Latency by offset.
+type Places = Slices<Sketch<16>, PLACES, NARROWEST>;
 
 impl Contrasts {
     pub(crate) fn new(targets: usize) -> Contrasts {
-        let places = Places { shift: NARROWEST, latency: Vec::new() };
         Contrasts {
             sizes: std::array::from_fn(|_| Size::default()),
-            places: (targets == 1).then_some(places),
+            places: (targets == 1).then(Places::default),
         }
     }
 
@@ -61,7 +58,7 @@ impl Contrasts {
         let length = record.requested.length;
         self.sizes[power_of(length)].add(length, latency_ns);
         if let Some(places) = &mut self.places {
-            places.add(record.executed.offset, latency_ns);
+            places.at(record.executed.offset).add(latency_ns);
         }
     }
 
@@ -81,8 +78,8 @@ impl Contrasts {
     /// The places that occur, ascending; empty for several targets.
     pub fn places(&self) -> Vec<Group> {
         let of = |places: &Places| {
-            let begin = |place: usize| ((place as u128) << places.shift).min(u64::MAX.into()) as u64;
-            let used = places.latency.iter().enumerate().filter(|(_, latency)| latency.count() > 0);
+            let begin = |place: usize| places.begin_of(place);
+            let used = places.list().iter().enumerate().filter(|(_, latency)| latency.count() > 0);
             used.map(|(place, latency)| group(begin(place), begin(place + 1), latency)).collect()
         };
         self.places.as_ref().map_or_else(Vec::new, of)
@@ -115,39 +112,6 @@ impl Size {
         self.least = self.least.min(other.least);
         self.greatest = self.greatest.max(other.greatest);
         self.latency.merge(&other.latency);
-    }
-}
-
-impl Places {
-    fn add(&mut self, offset: u64, latency_ns: u64) {
-        while offset >> self.shift >= PLACES as u64 {
-            self.widen();
-        }
-        let place = (offset >> self.shift) as usize;
-        if place >= self.latency.len() {
-            self.latency.resize(place + 1, Sketch::default());
-        }
-        self.latency[place].add(latency_ns);
-    }
-
-    #[cold]
-    fn widen(&mut self) {
-        self.shift += 1;
-        self.latency = self.latency.chunks(2).map(|pair| Sketch::of(pair.iter())).collect();
-    }
-
-    fn merge(&mut self, other: &Places) {
-        while self.shift < other.shift {
-            self.widen();
-        }
-        let mut other = other.clone();
-        while other.shift < self.shift {
-            other.widen();
-        }
-        if other.latency.len() > self.latency.len() {
-            self.latency.resize(other.latency.len(), Sketch::default());
-        }
-        self.latency.iter_mut().zip(&other.latency).for_each(|(mine, theirs)| mine.merge(theirs));
     }
 }
 

@@ -56,6 +56,7 @@ mod rounds;
 mod series;
 mod sketch;
 mod skew;
+mod slices;
 mod span;
 mod story;
 mod summarize;

@@ -1,6 +1,7 @@
 //! Lost time by due time: response beyond normal, and the reasons of waiting.
 
 use crate::sketch::Sketch;
+use crate::slices::{Merge, Slices};
 use crate::story::Normal;
 use crate::time_range::TimeRange;
 use iosonar_archive::{Marks, Record};
@@ -11,8 +12,10 @@ use std::borrow::Cow;
 const SLICES: usize = 4096;
 /// Width of the first slices as a power of two: about 1 µs.
 const NARROWEST: u32 = 10;
-/// Slices that share a distribution.
-const SHARED: usize = 8;
+/// Most slices with a distribution: they are eight times as wide.
+const DISTRIBUTIONS: usize = SLICES / 8;
+/// Width of the first of them as a power of two.
+const NARROWEST_DISTRIBUTION: u32 = NARROWEST + 3;
 
 /// Reads and writes that were due in a slice of time. Failed and unfinished ones are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,7 +44,7 @@ pub struct LossSlice {
     pub completions: u64,
 }
 
-/// Most targets that are kept apart: each has a distribution for each [`SHARED`] slices.
+/// Most targets that are kept apart: each has up to [`DISTRIBUTIONS`] distributions.
 const MOST_TARGETS: usize = 8;
 
 /// Response over time of each target, if there are at most [`MOST_TARGETS`]; otherwise of all together.
@@ -83,22 +86,15 @@ impl LossesByTarget {
 }
 
 /// Response over time, in bounded memory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Losses {
-    shift: u32,
-    slices: Vec<LossSlice>,
-    /// Distribution of the response, for each [`SHARED`] slices.
-    responses: Vec<Sketch<16>>,
+    slices: Slices<LossSlice, SLICES, NARROWEST>,
+    /// Distribution of the response, by due time.
+    responses: Slices<Sketch<16>, DISTRIBUTIONS, NARROWEST_DISTRIBUTION>,
 }
 
-impl Default for Losses {
-    fn default() -> Losses {
-        Losses { shift: NARROWEST, slices: Vec::new(), responses: Vec::new() }
-    }
-}
-
-impl LossSlice {
-    fn merge(&mut self, other: LossSlice) {
+impl Merge for LossSlice {
+    fn merge(&mut self, other: &LossSlice) {
         self.requests += other.requests;
         self.latency_ns += other.latency_ns;
         self.delay_ns += other.delay_ns;
@@ -114,12 +110,12 @@ impl LossSlice {
         self.last_completed_ns = self.last_completed_ns.max(other.last_completed_ns);
         self.completions += other.completions;
     }
+}
 
+impl LossSlice {
     /// The sum of some slices.
     pub fn sum_of(slices: &[LossSlice]) -> LossSlice {
-        let mut sum = LossSlice::default();
-        slices.iter().for_each(|slice| sum.merge(*slice));
-        sum
+        Merge::sum_of(slices)
     }
 
     /// Sum of the response times.
@@ -142,7 +138,7 @@ impl LossSlice {
 impl Losses {
     /// Counts a completion of a request that transfers no data: the target did something then.
     pub(crate) fn complete(&mut self, completed_ns: u64) {
-        self.slice_at(completed_ns).completions += 1;
+        self.slices.at(completed_ns).completions += 1;
     }
 
     /// Counts a completed read or write that is measured.
@@ -152,9 +148,8 @@ impl Losses {
         let waited = |marks: Marks| if record.marks.has(marks) { u128::from(delay_ns) } else { 0 };
         let conflict_ns = waited(Marks::PUSHED).max(waited(Marks::ORDERED));
         let response_ns = delay_ns.saturating_add(latency_ns);
-        // The later of the two comes first: making room for it may widen the slices.
         self.complete(completed.max(due));
-        self.slice_at(due).merge(LossSlice {
+        self.slices.at(due).merge(&LossSlice {
             requests: 1,
             latency_ns: latency_ns.into(),
             delay_ns: delay_ns.into(),
@@ -167,68 +162,36 @@ impl Losses {
             last_completed_ns: completed,
             completions: 0,
         });
-        let shared = (due >> self.shift) as usize / SHARED;
-        self.responses[shared].add(response_ns);
-    }
-
-    fn slice_at(&mut self, ns: u64) -> &mut LossSlice {
-        while ns >> self.shift >= SLICES as u64 {
-            self.widen();
-        }
-        let index = (ns >> self.shift) as usize;
-        self.make_room(index + 1);
-        &mut self.slices[index]
-    }
-
-    fn make_room(&mut self, slices: usize) {
-        if slices > self.slices.len() {
-            self.slices.resize(slices, LossSlice::default());
-            self.responses.resize(slices.div_ceil(SHARED), Sketch::default());
-        }
-    }
-
-    #[cold]
-    fn widen(&mut self) {
-        self.shift += 1;
-        self.slices = self.slices.chunks(2).map(LossSlice::sum_of).collect();
-        self.responses = self.responses.chunks(2).map(|pair| Sketch::of(pair.iter())).collect();
+        self.responses.at(due).add(response_ns);
     }
 
     /// Merges `other`.
     pub(crate) fn merge(&mut self, other: &Losses) {
-        while self.shift < other.shift {
-            self.widen();
-        }
-        let mut other = other.clone();
-        while other.shift < self.shift {
-            other.widen();
-        }
-        self.make_room(other.slices.len());
-        self.slices.iter_mut().zip(&other.slices).for_each(|(mine, theirs)| mine.merge(*theirs));
-        self.responses.iter_mut().zip(&other.responses).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.slices.merge(&other.slices);
+        self.responses.merge(&other.responses);
     }
 
     /// The slices from time zero on.
     pub fn slices(&self) -> &[LossSlice] {
-        &self.slices
+        self.slices.list()
     }
 
     /// Width of a slice.
     pub fn width_ns(&self) -> u64 {
-        1 << self.shift
+        self.slices.width()
     }
 
-    /// Median and 99th percentile of the response of requests that were due outside of some times; `None` without such requests. A
-    /// distribution is shared by several slices, all of which have to be outside.
+    /// Median and 99th percentile of the response of requests that were due outside of some times; `None` without such requests. All
+    /// of the time of a distribution has to be outside.
     pub fn normal_outside(&self, times: &[TimeRange]) -> Option<Normal> {
-        let width = self.width_ns().saturating_mul(SHARED as u64);
-        let time = |shared: &usize| {
-            let from_ns = (*shared as u64).saturating_mul(width);
-            TimeRange { from_ns, to_ns: from_ns.saturating_add(width) }
+        let time = |slice: usize| {
+            let from_ns = self.responses.begin_of(slice);
+            TimeRange { from_ns, to_ns: from_ns.saturating_add(self.responses.width()) }
         };
-        let is_kept = |shared: &usize| times.iter().all(|range| range.overlap_ns(time(shared)) == 0);
-        let kept = (0..self.responses.len()).filter(is_kept).map(|shared| &self.responses[shared]);
-        let all = Sketch::of(kept);
+        let is_kept = |slice: usize| times.iter().all(|range| range.overlap_ns(time(slice)) == 0);
+        let responses = self.responses.list().iter().enumerate();
+        let all =
+            Sketch::sum_of(responses.filter(|(slice, _)| is_kept(*slice)).map(|(_, response)| response));
         (all.count() > 0).then(|| Normal {
             requests: all.count(),
             p50_ns: all.median(),

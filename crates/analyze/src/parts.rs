@@ -2,6 +2,7 @@
 
 use crate::Rate;
 use crate::sketch::Sketch;
+use crate::slices::Merge;
 use iosonar_archive::{Marks, PhaseTimes, Record, TargetInfo};
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,7 @@
 //! A small histogram of durations: equal steps of the logarithm, no more of them than its values need.
 
 use crate::log_scale::{begin_of, slot_of};
+use crate::slices::Merge;
 
 /// Counts of values with `STEPS` steps for each factor of two. `STEPS` is a power of two; a quantile is right to
 /// 1 / (2 · `STEPS`).
@@ -17,14 +18,19 @@ fn middle_of<const STEPS: u64>(slot: usize) -> u64 {
     ((begin_of::<STEPS>(slot) + begin_of::<STEPS>(slot + 1)) / 2) as u64
 }
 
-impl<const STEPS: u64> Sketch<STEPS> {
-    /// Merges all of `parts`.
-    pub(crate) fn of<'a>(parts: impl Iterator<Item = &'a Self>) -> Self {
-        let mut sum = Sketch { first: 0, counts: Vec::new(), max: 0 };
-        parts.for_each(|part| sum.merge(part));
-        sum
+impl<const STEPS: u64> Merge for Sketch<STEPS> {
+    fn merge(&mut self, other: &Self) {
+        if other.counts.is_empty() {
+            return;
+        }
+        self.make_room(other.first, other.first + other.counts.len() - 1);
+        let mine = &mut self.counts[other.first - self.first..];
+        mine.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.max = self.max.max(other.max);
     }
+}
 
+impl<const STEPS: u64> Sketch<STEPS> {
     /// Counts a value.
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {
@@ -52,17 +58,6 @@ impl<const STEPS: u64> Sketch<STEPS> {
         if high >= self.first + self.counts.len() {
             self.counts.resize(high - self.first + 1, 0);
         }
-    }
-
-    /// Merges `other`.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        if other.counts.is_empty() {
-            return;
-        }
-        self.make_room(other.first, other.first + other.counts.len() - 1);
-        let mine = &mut self.counts[other.first - self.first..];
-        mine.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
-        self.max = self.max.max(other.max);
     }
 
     /// Number of counted values.

@@ -1,9 +1,8 @@
 //! Lateness over the run, in bounded memory and in one pass, without knowing the run's length before.
 //!
-//! Time from zero is cut into slices of equal width. When a request lies after the last slice, the width doubles and
-//! neighbours are merged. Each slice holds small logarithmic histograms. The width depends on the latest request alone, so
-//! parts of a run that were read separately merge into the result of one pass.
+//! Each slice of time holds small logarithmic histograms.
 
+use crate::slices::{Merge, Slices};
 use serde::{Deserialize, Serialize};
 
 /// Most slices: of a run that starts at time zero at least half of them are in use.
@@ -16,11 +15,9 @@ type Sketch = crate::sketch::Sketch<8>;
 const LEAST_IN_TENTH: u64 = 10;
 
 /// Lateness of requests over their due times.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Timeline {
-    shift: u32,
-    /// The slices in use, from time zero on.
-    slices: Vec<Slice>,
+    slices: Slices<Slice, SLICES, NARROWEST>,
 }
 
 /// Lateness of the requests that were due in one slice.
@@ -58,58 +55,25 @@ pub struct AtEnd {
     pub response_p50_ns: u64,
 }
 
-impl Default for Timeline {
-    fn default() -> Timeline {
-        Timeline { shift: NARROWEST, slices: Vec::new() }
-    }
-}
-
 impl Timeline {
     /// Counts a submitted request. `is_held`: it waited for others, not for the generator.
     pub(crate) fn add(&mut self, due_ns: u64, delay_ns: u64, response_ns: u64, is_held: bool) {
-        while due_ns >> self.shift >= SLICES as u64 {
-            self.widen();
-        }
-        let index = (due_ns >> self.shift) as usize;
-        if index >= self.slices.len() {
-            self.slices.resize_with(index + 1, Slice::default);
-        }
-        let slice = &mut self.slices[index];
+        let slice = self.slices.at(due_ns);
         let delays = if is_held { &mut slice.held } else { &mut slice.free };
         delays.add(delay_ns);
         slice.response.add(response_ns);
     }
 
-    fn widen(&mut self) {
-        self.shift += 1;
-        let mut wide: Vec<Slice> = Vec::with_capacity(SLICES);
-        for (index, slice) in std::mem::take(&mut self.slices).into_iter().enumerate() {
-            match wide.last_mut().filter(|_| index % 2 == 1) {
-                Some(last) => last.merge(&slice),
-                None => wide.push(slice),
-            }
-        }
-        self.slices = wide;
-    }
-
     /// Merges `other`.
     pub(crate) fn merge(&mut self, other: &Timeline) {
-        while self.shift < other.shift {
-            self.widen();
-        }
-        let mut other = other.clone();
-        while other.shift < self.shift {
-            other.widen();
-        }
-        let most = self.slices.len().max(other.slices.len());
-        self.slices.resize_with(most, Slice::default);
-        self.slices.iter_mut().zip(&other.slices).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.slices.merge(&other.slices);
     }
 
     /// The slices from the first request on.
     fn used(&self) -> &[Slice] {
-        let first = self.slices.iter().position(|s| s.response.count() > 0).unwrap_or(0);
-        &self.slices[first..]
+        let slices = self.slices.list();
+        let first = slices.iter().position(|s| s.response.count() > 0).unwrap_or(0);
+        &slices[first..]
     }
 
     /// Drift of the delay of requests that did not have to wait; `None` with too few of them in either tenth.
@@ -117,7 +81,7 @@ impl Timeline {
         let used = self.used();
         let tenth = used.len().div_ceil(10);
         let median = |slices: &[Slice]| {
-            let sum = Sketch::of(slices.iter().map(|s| &s.free));
+            let sum = Sketch::sum_of(slices.iter().map(|s| &s.free));
             (used.len() >= 10 && sum.count() >= LEAST_IN_TENTH).then(|| sum.median())
         };
         let first = median(&used[..tenth])?;
@@ -131,24 +95,25 @@ impl Timeline {
 
     /// Lateness of the last requests; `None` without any.
     pub(crate) fn at_end(&self) -> Option<AtEnd> {
-        let total: u64 = self.slices.iter().map(|s| s.response.count()).sum();
-        let (mut begin, mut requests) = (self.slices.len(), 0);
+        let slices = self.slices.list();
+        let total: u64 = slices.iter().map(|s| s.response.count()).sum();
+        let (mut begin, mut requests) = (slices.len(), 0);
         while begin > 0 && requests * 100 < total.max(1) {
             begin -= 1;
-            requests += self.slices[begin].response.count();
+            requests += slices[begin].response.count();
         }
-        let last = &self.slices[begin..];
-        let delay = Sketch::of(last.iter().flat_map(|s| [&s.free, &s.held]));
+        let last = &slices[begin..];
+        let delay = Sketch::sum_of(last.iter().flat_map(|s| [&s.free, &s.held]));
         (requests > 0).then(|| AtEnd {
             requests,
             delay_p50_ns: delay.median(),
             delay_max_ns: delay.max(),
-            response_p50_ns: Sketch::of(last.iter().map(|s| &s.response)).median(),
+            response_p50_ns: Sketch::sum_of(last.iter().map(|s| &s.response)).median(),
         })
     }
 }
 
-impl Slice {
+impl Merge for Slice {
     fn merge(&mut self, other: &Slice) {
         self.free.merge(&other.free);
         self.held.merge(&other.held);
@@ -221,7 +186,7 @@ mod tests {
                 let some: Vec<_> = requests.iter().copied().skip(part).step_by(parts).collect();
                 merged.merge(&of(&some));
             }
-            prop_assert!(merged.slices.len() <= SLICES);
+            prop_assert!(merged.slices.list().len() <= SLICES);
             prop_assert_eq!(merged, of(&requests));
         }
     }

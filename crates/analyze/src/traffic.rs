@@ -3,6 +3,7 @@
 
 use crate::During;
 use crate::course::Course;
+use crate::slices::{Merge, Slices};
 use crate::time_range::TimeRange;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::{Direction, Op};
@@ -41,7 +42,7 @@ pub struct Moved {
 }
 
 /// Transferred data, and the level over time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Traffic {
     /// Reads.
     pub reads: Moved,
@@ -50,9 +51,7 @@ pub struct Traffic {
     /// Bytes that requests have zeroed without data. Devices count them as written; those without support for it write
     /// zeros.
     pub zeroed_bytes: u64,
-    shift: u32,
-    /// The slices in use, from time zero on.
-    slices: Vec<Slice>,
+    slices: Slices<Slice, SLICES, NARROWEST>,
 }
 
 /// Requests completed and due in a slice of time.
@@ -82,13 +81,6 @@ pub struct LevelsOverTime {
     pub latency: Vec<f64>,
 }
 
-impl Default for Traffic {
-    fn default() -> Traffic {
-        let (reads, writes) = (Moved::default(), Moved::default());
-        Traffic { reads, writes, zeroed_bytes: 0, shift: NARROWEST, slices: Vec::new() }
-    }
-}
-
 impl Moved {
     fn add(&mut self, record: &Record, latency_ns: u64) {
         let bytes = u64::try_from(record.result).unwrap_or(0);
@@ -106,8 +98,8 @@ impl Moved {
     }
 }
 
-impl Slice {
-    fn merge(&mut self, other: Slice) {
+impl Merge for Slice {
+    fn merge(&mut self, other: &Slice) {
         self.due += other.due;
         self.requests += other.requests;
         self.bytes += other.bytes;
@@ -122,7 +114,7 @@ impl Traffic {
     pub fn add(&mut self, record: &Record) {
         let is_measured = record.op.is_transfer() && !record.marks.has(Marks::RAMP);
         if is_measured {
-            self.slice_at(record.due.0).due += 1;
+            self.slices.at(record.due.0).due += 1;
         }
         let (Some(latency), Some(completed)) = (record.latency(), record.completed) else { return };
         match record.op.direction() {
@@ -132,40 +124,18 @@ impl Traffic {
                 let is_zeroed = record.op == Op::WriteZeroes && record.is_completed();
                 let zeroed = if is_zeroed { record.executed.length } else { 0 };
                 self.zeroed_bytes += zeroed;
-                self.slice_at(completed.0).moved[1] += zeroed;
+                self.slices.at(completed.0).moved[1] += zeroed;
                 return;
             }
         }
         let moved = u64::try_from(record.result).unwrap_or(0);
-        self.slice_at(completed.0).moved[usize::from(record.op.direction() == Direction::Write)] += moved;
+        self.slices.at(completed.0).moved[usize::from(record.op.direction() == Direction::Write)] += moved;
         if !record.is_completed() || !is_measured {
             return;
         }
         let logs = ((latency.0.max(1) as f64).log2() * LOG_PARTS) as u64;
         let bytes = u64::try_from(record.result).unwrap_or(0);
-        self.slice_at(completed.0).merge(Slice { requests: 1, bytes, logs, ..Slice::default() });
-    }
-
-    /// The slice of a time.
-    fn slice_at(&mut self, ns: u64) -> &mut Slice {
-        while ns >> self.shift >= SLICES as u64 {
-            self.widen();
-        }
-        let index = (ns >> self.shift) as usize;
-        if index >= self.slices.len() {
-            self.slices.resize(index + 1, Slice::default());
-        }
-        &mut self.slices[index]
-    }
-
-    fn widen(&mut self) {
-        self.shift += 1;
-        let pairs = self.slices.chunks(2).map(|pair| {
-            let mut sum = pair[0];
-            pair[1..].iter().for_each(|other| sum.merge(*other));
-            sum
-        });
-        self.slices = pairs.collect();
+        self.slices.at(completed.0).merge(&Slice { requests: 1, bytes, logs, ..Slice::default() });
     }
 
     /// Merges `other`.
@@ -173,25 +143,15 @@ impl Traffic {
         self.reads.merge(other.reads);
         self.writes.merge(other.writes);
         self.zeroed_bytes += other.zeroed_bytes;
-        while self.shift < other.shift {
-            self.widen();
-        }
-        let mut other = other.clone();
-        while other.shift < self.shift {
-            other.widen();
-        }
-        let most = self.slices.len().max(other.slices.len());
-        self.slices.resize(most, Slice::default());
-        self.slices.iter_mut().zip(&other.slices).for_each(|(mine, theirs)| mine.merge(*theirs));
+        self.slices.merge(&other.slices);
     }
 
     /// Completed requests and their bytes per second between two times, without partial slices; `None` if no slice remains.
     pub fn rate_between(&self, from_ns: u64, to_ns: u64) -> Option<(f64, f64)> {
-        let width = 1 << self.shift;
-        let (first, last) = (from_ns.div_ceil(width), (to_ns / width).min(self.slices.len() as u64));
-        let slices = self.slices.get(first as usize..last as usize).filter(|slices| !slices.is_empty())?;
-        let mut sum = Slice::default();
-        slices.iter().for_each(|slice| sum.merge(*slice));
+        let (width, all) = (self.slices.width(), self.slices.list());
+        let (first, last) = (from_ns.div_ceil(width), (to_ns / width).min(all.len() as u64));
+        let slices = all.get(first as usize..last as usize).filter(|slices| !slices.is_empty())?;
+        let sum = Slice::sum_of(slices);
         let seconds = (slices.len() as u64 * width) as f64 / 1e9;
         Some((sum.requests as f64 / seconds, sum.bytes as f64 / seconds))
     }
@@ -199,10 +159,10 @@ impl Traffic {
     /// Bytes that requests of any outcome moved between two times, read and written; of a slice that lies partly there its part. Those of a
     /// ramp are included.
     pub fn moved_between(&self, range: TimeRange) -> [f64; 2] {
-        let width = 1u64 << self.shift;
+        let width = self.slices.width();
         let mut sum = [0.0, 0.0];
-        for (index, slice) in self.slices.iter().enumerate() {
-            let from_ns = (index as u64).saturating_mul(width);
+        for (index, slice) in self.slices.list().iter().enumerate() {
+            let from_ns = self.slices.begin_of(index);
             let overlap = range.overlap_ns(TimeRange { from_ns, to_ns: from_ns.saturating_add(width) });
             let part = overlap as f64 / width as f64;
             sum[0] += slice.moved[0] as f64 * part;
@@ -213,15 +173,15 @@ impl Traffic {
 
     /// The time of some slices.
     fn during(&self, slices: Range<usize>) -> During {
-        let [from_ns, to_ns] = [slices.start, slices.end].map(|index| (index as u64) << self.shift);
+        let [from_ns, to_ns] = [slices.start, slices.end].map(|index| self.slices.begin_of(index));
         During { from_ns, to_ns }
     }
 
     /// Requests by slice of time, from time zero on: due, completed and their bytes; with the width of a slice.
     pub(crate) fn course(&self) -> Course {
-        let of = |value: fn(&Slice) -> u64| self.slices.iter().map(value).collect();
+        let of = |value: fn(&Slice) -> u64| self.slices.list().iter().map(value).collect();
         Course {
-            width_ns: 1 << self.shift,
+            width_ns: self.slices.width(),
             demanded: of(|slice| slice.due),
             delivered: of(|slice| slice.requests),
             delivered_bytes: of(|slice| slice.bytes),
@@ -231,10 +191,11 @@ impl Traffic {
     /// The longest time between two slices with completions in which nothing completed; `None` if every slice has some.
     pub fn longest_pause(&self) -> Option<During> {
         let is_pause = |slice: &Slice| slice.requests == 0;
-        let first = self.slices.iter().position(|slice| !is_pause(slice))?;
+        let slices = self.slices.list();
+        let first = slices.iter().position(|slice| !is_pause(slice))?;
         let (mut longest, mut begin) = (0..0, first);
-        let last = self.slices.iter().rposition(|slice| !is_pause(slice))?;
-        for (index, slice) in self.slices.iter().enumerate().take(last + 1).skip(first) {
+        let last = slices.iter().rposition(|slice| !is_pause(slice))?;
+        for (index, slice) in slices.iter().enumerate().take(last + 1).skip(first) {
             if !is_pause(slice) {
                 begin = index + 1;
             } else if index + 1 - begin > longest.len() {
@@ -246,9 +207,9 @@ impl Traffic {
 
     /// The levels in `parts` equal parts; `None` if the measured time has too few slices for them.
     pub fn levels(&self, parts: usize) -> Option<LevelsOverTime> {
-        let first = self.slices.iter().position(|slice| slice.requests > 0)? + 1;
-        let last =
-            self.slices.iter().rposition(|slice| slice.requests > 0).filter(|last| *last >= first + parts)?;
+        let all = self.slices.list();
+        let first = all.iter().position(|slice| slice.requests > 0)? + 1;
+        let last = all.iter().rposition(|slice| slice.requests > 0).filter(|last| *last >= first + parts)?;
         let border = |part: usize| first + part * (last - first) / parts;
         let mut levels = LevelsOverTime {
             during: self.during(first..last),
@@ -257,10 +218,9 @@ impl Traffic {
             latency: Vec::new(),
         };
         for part in 0..parts {
-            let slices = &self.slices[border(part)..border(part + 1)];
-            let seconds = ((slices.len() as u64) << self.shift) as f64 / 1e9;
-            let mut sum = Slice::default();
-            slices.iter().for_each(|slice| sum.merge(*slice));
+            let slices = &all[border(part)..border(part + 1)];
+            let seconds = (slices.len() as u64 * self.slices.width()) as f64 / 1e9;
+            let sum = Slice::sum_of(slices);
             levels.requests.push(sum.requests as f64 / seconds);
             levels.bytes.push(sum.bytes as f64 / seconds);
             let mean = sum.logs as f64 / LOG_PARTS / sum.requests as f64;

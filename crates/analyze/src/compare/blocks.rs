@@ -3,11 +3,12 @@
 use super::histogram::LogHistogram;
 use crate::Records;
 use crate::mix::mix;
+use crate::slices::{Merge, Slices};
 use iosonar_archive::{Fields, Marks, Outcome, Record};
 use iosonar_plan::Op;
 use std::io;
 
-/// Blocks at most; where more are needed, two become one.
+/// Most blocks.
 pub(super) const BLOCKS: usize = 256;
 /// Width of the first blocks as a power of two: a microsecond.
 const FIRST_SHIFT: u32 = 10;
@@ -152,7 +153,9 @@ impl Block {
     pub(super) fn done(&self, kind: Kind) -> Done {
         self.done[kind as usize]
     }
+}
 
+impl Merge for Block {
     fn merge(&mut self, other: &Block) {
         let (mine, theirs) = (self.times.as_flattened_mut(), other.times.as_flattened());
         mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
@@ -167,8 +170,7 @@ impl Block {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
     by_due: bool,
-    shift: u32,
-    pub(super) blocks: Vec<Block>,
+    blocks: Slices<Block, BLOCKS, FIRST_SHIFT>,
     /// Requests that transfer data, after the ramp.
     pub(super) requests: u64,
     pub(super) completed: u64,
@@ -183,8 +185,7 @@ impl Blocks {
     fn new(by_due: bool) -> Blocks {
         Blocks {
             by_due,
-            shift: FIRST_SHIFT,
-            blocks: Vec::new(),
+            blocks: Slices::default(),
             requests: 0,
             completed: 0,
             failed: 0,
@@ -226,46 +227,27 @@ impl Blocks {
         let begin = if self.by_due { record.due.0 } else { submitted.0 };
         self.first_ns = self.first_ns.min(begin);
         self.last_ns = self.last_ns.max(completed.0.max(begin));
-        let block = self.at(begin);
+        let block = self.blocks.at(begin);
         for quantity in Quantity::ALL {
             quantity
                 .of(record)
                 .into_iter()
                 .for_each(|ns| block.times[quantity as usize][kind as usize].add(ns));
         }
-        let done = &mut self.at(completed.0).done[kind as usize];
+        let done = &mut self.blocks.at(completed.0).done[kind as usize];
         done.requests += 1;
         done.bytes = done.bytes.saturating_add(u64::try_from(record.result).unwrap_or(0));
     }
 
-    /// The block of a time; blocks become wider until there are few enough.
-    fn at(&mut self, ns: u64) -> &mut Block {
-        while ns >> self.shift >= BLOCKS as u64 {
-            self.widen();
-        }
-        let index = (ns >> self.shift) as usize;
-        if self.blocks.len() <= index {
-            self.blocks.resize_with(index + 1, Block::default);
-        }
-        &mut self.blocks[index]
-    }
-
-    fn widen(&mut self) {
-        self.shift += 1;
-        let merge = |pair: &[Block]| {
-            let mut first = pair[0].clone();
-            pair[1..].iter().for_each(|second| first.merge(second));
-            first
-        };
-        self.blocks = self.blocks.chunks(2).map(merge).collect();
+    /// The blocks in use, from time zero on.
+    pub(super) fn list(&self) -> &[Block] {
+        self.blocks.list()
     }
 
     /// These blocks as wide as `other`'s, if those are wider.
     pub(super) fn as_wide_as(&self, other: &Blocks) -> Blocks {
         let mut wide = self.clone();
-        while wide.shift < other.shift {
-            wide.widen();
-        }
+        wide.blocks.widen_to(&other.blocks);
         wide
     }
 
@@ -278,12 +260,12 @@ impl Blocks {
 
     /// Bytes that were transferred.
     pub(super) fn bytes(&self) -> u64 {
-        self.blocks.iter().flat_map(|block| block.done).map(|done| done.bytes).sum()
+        self.list().iter().flat_map(|block| block.done).map(|done| done.bytes).sum()
     }
 
     /// Width of a block in nanoseconds.
     pub(super) fn width_ns(&self) -> u64 {
-        1 << self.shift
+        self.blocks.width()
     }
 
     /// From the first beginning to the last completion, in nanoseconds; 0 if nothing completed.
@@ -304,14 +286,15 @@ impl Blocks {
 
     /// Times of the whole run.
     pub(super) fn total(&self, quantity: Quantity, who: Who) -> Times {
-        self.sum(0..self.blocks.len(), quantity, who)
+        self.sum(0..self.list().len(), quantity, who)
     }
 
     /// Times of some blocks together; those that do not exist hold nothing.
     pub(super) fn sum(&self, blocks: std::ops::Range<usize>, quantity: Quantity, who: Who) -> Times {
         let mut sum = Times::default();
-        let range = blocks.start.min(self.blocks.len())..blocks.end.min(self.blocks.len());
-        for block in &self.blocks[range] {
+        let all = self.list();
+        let range = blocks.start.min(all.len())..blocks.end.min(all.len());
+        for block in &all[range] {
             who.kinds().iter().for_each(|kind| sum.merge(block.times(quantity, *kind)));
         }
         sum
@@ -344,7 +327,7 @@ mod tests {
             .map(|i| record(i, Op::Read, i * 1_000_000, i * 1_000_000, i * 1_000_000 + 80_000))
             .collect();
         let blocks = Blocks::read(&records, true).unwrap();
-        assert!((BLOCKS / 2..=BLOCKS).contains(&blocks.blocks.len()), "{}", blocks.blocks.len());
+        assert!((BLOCKS / 2..=BLOCKS).contains(&blocks.list().len()), "{}", blocks.list().len());
         assert_eq!(blocks.width_ns(), 1 << 25);
         let total = blocks.total(Quantity::Latency, Who::All);
         assert_eq!((total.histogram.count(), total.max, total.sum), (5_000, 80_000, 400_000_000));
@@ -361,7 +344,7 @@ mod tests {
                 forth.total(Quantity::Response, Who::All).sum);
             let counted: u64 = [Who::Read, Who::Write].iter().map(|w| forth.total(Quantity::Latency, *w).histogram.count()).sum();
             prop_assert_eq!(counted, forth.completed);
-            let done: u64 = forth.blocks.iter().map(|b| b.done(Kind::Read).requests + b.done(Kind::Write).requests).sum();
+            let done: u64 = forth.list().iter().map(|b| b.done(Kind::Read).requests + b.done(Kind::Write).requests).sum();
             prop_assert_eq!(done, forth.completed);
         }
     }

@@ -67,7 +67,7 @@ impl Estimate {
                 .map(|kind| block.times(quantity, *kind))
                 .fold((0.0, 0.0), |(n, s), times| (n + times.histogram.count() as f64, s + times.sum as f64))
         };
-        let parts: Vec<(f64, f64)> = blocks.blocks.iter().map(sums).collect();
+        let parts: Vec<(f64, f64)> = blocks.list().iter().map(sums).collect();
         let counts = parts.iter().map(|(n, _)| *n > 0.0).collect();
         Some(Estimate::new(mean, Scale::Log, parts.into_iter().map(one).collect(), counts))
     }
@@ -80,9 +80,9 @@ impl Estimate {
         q: f64,
     ) -> Option<Estimate> {
         let histograms = |block: usize| {
-            who.kinds().iter().map(move |kind| &blocks.blocks[block].times(quantity, *kind).histogram)
+            who.kinds().iter().map(move |kind| &blocks.list()[block].times(quantity, *kind).histogram)
         };
-        Estimate::quantile_of(blocks.blocks.len(), histograms, total.histogram.clone(), q)
+        Estimate::quantile_of(blocks.list().len(), histograms, total.histogram.clone(), q)
     }
 
     /// A quantile of the merged histograms of the blocks.

@@ -195,7 +195,7 @@ impl Runs<'_> {
         ];
         for ((name, unit), count) in RATES.into_iter().zip([Unit::Requests, Unit::Bytes]).zip(units) {
             let of = |run: &Blocks| {
-                let counts: Vec<f64> = run.blocks.iter().map(|block| count(block, who)).collect();
+                let counts: Vec<f64> = run.list().iter().map(|block| count(block, who)).collect();
                 Estimate::rate(&counts, run.duration_ns() as f64 / 1e9)
             };
             if let (Some(a), Some(b)) = (of(self.a), of(self.b)) {

@@ -316,7 +316,7 @@ fn compare_within(
     let load = same_load(a_blocks, b_blocks, &paired);
     if timetable && load == SameLoad::SameAsFarAsBothGo {
         // The part that only one of them reached is a different load.
-        let common = blocks_a.blocks.len().min(blocks_b.blocks.len()).saturating_sub(1);
+        let common = blocks_a.list().len().min(blocks_b.list().len()).saturating_sub(1);
         blocks_a.cut_off(common);
         blocks_b.cut_off(common);
     }

@@ -115,7 +115,7 @@ fn stretches(runs: &Runs) -> Vec<Range<usize>> {
     let width = runs.a.width_ns();
     let (from_a, from_b) = (runs.a.span_ns().0, runs.b.span_ns().0);
     let begin = (from_a.max(from_b) / width) as usize;
-    let end = runs.a.blocks.len().min(runs.b.blocks.len());
+    let end = runs.a.list().len().min(runs.b.list().len());
     let step = end.saturating_sub(begin).div_ceil(STRETCHES).max(1);
     (begin..end).step_by(step).map(|at| at..(at + step).min(end)).collect()
 }

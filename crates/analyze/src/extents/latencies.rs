@@ -2,6 +2,7 @@
 
 use crate::compare::critical_t;
 use crate::sketch::Sketch;
+use crate::slices::Merge;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
