@@ -200,6 +200,11 @@ impl Cause {
     pub fn is_outside(self) -> bool {
         matches!(self, Cause::Halted | Cause::NoCpu | Cause::Others)
     }
+
+    /// Whether requests wait for their turn because of it, at any depth: nothing was issued, or nothing came back.
+    pub fn blocks_the_queue(self) -> bool {
+        self.is_outside() || self == Cause::TargetStoodStill
+    }
 }
 
 /// A cause outside of the target, as a finding names it.
@@ -220,6 +225,11 @@ impl Story {
             worth: self.worth.clone(),
             remedy: self.remedy.clone(),
         }
+    }
+
+    /// The cause of most of the lost time; `None` if no time was lost.
+    pub fn main_cause(&self) -> Option<Cause> {
+        self.shares.first().map(|one| one.cause)
     }
 
     /// The cause of events outside of the target that cover at least half of a time; of several events the one that covers most.

@@ -131,13 +131,14 @@ pub(crate) fn summarize(
     let evidence = input.and_then(|input| input.evidence(&summary, info));
     let case = evidence.as_ref().map(|evidence| evidence.case(plan, info, &summary, tally));
     let judgement = case.as_ref().map(iosonar_judge::judge);
-    let cautions = iosonar_judge::cautions(&summary, plan, info, judgement.as_ref());
-    let judged = Summary { cautions, judgement, ..summary.clone() };
+    let judged = Summary { judgement, ..summary.clone() };
     let story =
         iosonar_story::story(&Facts { plan, run: info, summary: &judged, tally, case: case.as_ref() });
     let judgement = judged.judgement.clone().map(|judgement| agreeing(judgement, &story));
-    let cautions = iosonar_judge::cautions(&summary, plan, info, judgement.as_ref());
-    Summary { cautions, judgement, story: Some(story), ..judged }
+    let told = Summary { judgement, story: Some(story), ..judged };
+    // The advice of a caution depends on the causes in the story.
+    let cautions = iosonar_judge::cautions(&told, plan, info, told.judgement.as_ref());
+    Summary { cautions, ..told }
 }
 
 /// The judgement with the causes of the story: where one outside of the target covers the time of an overload, the load is not said to be

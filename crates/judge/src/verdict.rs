@@ -9,7 +9,7 @@ use crate::{Case, Detector};
 use iosonar_analyze::findings::TimeRange;
 use iosonar_analyze::{Channel, Detection, DetectorId, During, FakeTarget, Judgement, Level, Verdict};
 use iosonar_archive::RunInfo;
-use iosonar_plan::Claim;
+use iosonar_plan::{Claim, Engine};
 use iosonar_text::shown;
 use std::cmp::Reverse;
 
@@ -39,7 +39,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         if verdict == Verdict::Fake { fake_targets(&case.planned(), claim) } else { Vec::new() };
     let sentence = match account_for_all(&fake_targets, &detections) {
         true => fake_in_part(claim, &fake_targets, case.run.targets.len()),
-        false => sentence(claim, verdict, &detections, &missing),
+        false => sentence(claim, &case.plan.engine, verdict, &detections, &missing),
     };
     let sentence = data_errors(case.run).map_or(sentence.clone(), |errors| format!("{errors}; {sentence}"));
     Judgement { thresholds: THRESHOLDS_VERSION, claim, verdict, sentence, missing, detections, fake_targets }
@@ -203,12 +203,27 @@ fn data_errors(run: &RunInfo) -> Option<String> {
     })
 }
 
-fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &[String]) -> String {
+/// The reason why a run measured no target.
+fn without_target(engine: &Engine) -> &'static str {
+    match engine {
+        Engine::Null => "engine null executes no request",
+        Engine::Sim(_) => "a simulated target answered",
+        _ => "the requests are those of another program",
+    }
+}
+
+fn sentence(
+    claim: Claim,
+    engine: &Engine,
+    verdict: Verdict,
+    detections: &[Detection],
+    missing: &[String],
+) -> String {
     let told: Vec<&str> =
         detections.iter().filter(|one| one.is_reported()).map(|one| one.id.name()).collect();
     match verdict {
         Verdict::Trustworthy => format!("trustworthy: {}", reasons(detections)),
-        Verdict::NotMeasured => "no storage result: no I/O was done, or a model answered".into(),
+        Verdict::NotMeasured => format!("no storage result: {}", without_target(engine)),
         Verdict::Fake => {
             format!("FAKE as a {claim} result: {}{}", first_names(&told), what_it_is(detections))
         }

@@ -3,7 +3,9 @@
 use crate::lines::{COLUMNS, Lines};
 use crate::stamps;
 use crate::summary::state;
-use iosonar_analyze::{LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, Summary, TimeStats};
+use iosonar_analyze::{
+    LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, StoryEvent, Summary, TimeStats,
+};
 use iosonar_text::units::{self, Charset};
 
 /// Most lines of a story: a small terminal shows them at once.
@@ -147,26 +149,58 @@ fn figures(summary: &Summary) -> Lines {
     out
 }
 
-/// The events with most lost time, by onset, in at most `room` lines.
+/// The events with most lost time, by onset, in at most `room` lines. Of more than [`EVENTS`] with one cause, their number and the worst.
 fn events(story: &Story, room: usize) -> Lines {
     let mut out = Lines::new(COLUMNS);
+    if story.events.is_empty() || room < LINES_OF_EVENT {
+        return out;
+    }
+    if let Some(series) = series(story) {
+        out.line("");
+        limited(&mut out, "  events    ", &series, LINES_OF_EVENT);
+        // The empty line, and those of the series.
+        let room = room.saturating_sub(1 + LINES_OF_EVENT);
+        story
+            .largest_events(room / LINES_OF_EVENT)
+            .iter()
+            .take(1)
+            .for_each(|worst| event(&mut out, "worst", worst));
+        return out;
+    }
     // An empty line, and one for those that are not listed.
     let worst = story.largest_events(EVENTS.min(room.saturating_sub(2) / LINES_OF_EVENT));
     if worst.is_empty() {
         return out;
     }
     out.line("");
-    for event in &worst {
-        let from = units::moment(event.range.from_ns, Charset::Ascii);
-        let share = units::number(event.share * 100.0);
-        let text = format!("at {from}: {} ({share} % of the lost time)", event.text);
-        limited(&mut out, "  event     ", &text, LINES_OF_EVENT);
-    }
+    worst.iter().for_each(|one| event(&mut out, "event", one));
     let more = story.events.len() - worst.len();
     if more > 0 {
         out.line(&format!("            {more} more, see show --all"));
     }
     out
+}
+
+/// Number, time and share of many events with one cause: `20 from 0.00 s to 19.04 s, the depth was used up: 99 % of the lost time`.
+fn series(story: &Story) -> Option<String> {
+    let first = story.events.first().filter(|_| story.events.len() > EVENTS)?;
+    let is_one = story.events.iter().all(|event| event.cause == first.cause);
+    let end = story.events.iter().map(|event| event.range.to_ns).max().filter(|_| is_one)?;
+    let share: f64 = story.events.iter().map(|event| event.share).sum();
+    let [from, to] = [first.range.from_ns, end].map(|ns| units::moment(ns, Charset::Ascii));
+    Some(format!(
+        "{} from {from} to {to}, {}: {} % of the lost time",
+        story.events.len(),
+        first.cause,
+        units::number(share * 100.0)
+    ))
+}
+
+fn event(out: &mut Lines, name: &str, event: &StoryEvent) {
+    let from = units::moment(event.range.from_ns, Charset::Ascii);
+    let share = units::number(event.share * 100.0);
+    let text = format!("at {from}: {} ({share} % of the lost time)", event.text);
+    limited(out, &format!("  {name:<10}"), &text, LINES_OF_EVENT);
 }
 
 /// Names of the cautions: the texts are long.

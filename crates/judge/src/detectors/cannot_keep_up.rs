@@ -6,7 +6,7 @@ use crate::words::percent;
 use crate::{Case, Detector, Finding};
 use iosonar_analyze::findings::{Overload, overloads_of};
 use iosonar_analyze::waiting::{cause_of_waiting, obstacle};
-use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, During, Level, Severity, Summary};
+use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, During, Level, Severity, Story, Summary};
 use iosonar_plan::Plan;
 use iosonar_text::units::{Charset, duration, grouped, number};
 
@@ -120,14 +120,22 @@ fn held_up(summary: &Summary) -> Option<Caution> {
         return None;
     }
     let (why, remedy) = obstacle(summary);
+    let story = summary.story.as_ref();
+    let advice = match story.and_then(Story::main_cause).filter(|cause| cause.blocks_the_queue()) {
+        Some(cause) => format!(
+            "{cause}, and requests had to wait. Look at the response: the latency excludes that wait."
+        ),
+        None => format!(
+            "the load wants more parallelism than it was given. {}{}, or look at the response.",
+            remedy[..1].to_uppercase(),
+            &remedy[1..]
+        ),
+    };
     let text = format!(
-        "{} of {} requests were due while {why}, and were issued up to {} late: the load wants more parallelism than it \
-         was given. {}{}, or look at the response.",
+        "{} of {} requests were due while {why}, and were issued up to {} late: {advice}",
         grouped(turn.requests),
         grouped(submitted),
         duration(turn.delay_max_ns, Charset::Unicode),
-        remedy[..1].to_uppercase(),
-        &remedy[1..]
     );
     Some(Caution::warning(CautionId::HeldUp, text))
 }

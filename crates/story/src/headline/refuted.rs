@@ -2,7 +2,7 @@
 
 use super::Headline;
 use super::well::{self, rate_of};
-use crate::words::{fitting, listed, moment};
+use crate::words::{capitalized, fitting, listed, moment};
 use crate::{Facts, names};
 use iosonar_analyze::{Detection, Judgement, Reason, Verdict};
 use iosonar_archive::FaultClass;
@@ -99,7 +99,7 @@ pub(super) fn fake(facts: &Facts<'_>) -> Option<Headline> {
     };
     let index = judgement.detections.iter().position(|one| one.id == proof.id).unwrap_or(0);
     let path = format!("judgement.detections.{index}");
-    let because = Reason::new(proof.text.clone(), &[&path]);
+    let because = Reason::new(after_first_clause(&proof.text), &[&path]);
     Some(Headline {
         text,
         because: [because].into_iter().chain(well::targets(facts).filter(|_| is_in_part)).collect(),
@@ -111,6 +111,15 @@ pub(super) fn fake(facts: &Facts<'_>) -> Option<Headline> {
 pub(crate) fn first_clause(text: &str) -> &str {
     let clause = text.split([':', ';']).next().unwrap_or_default();
     clause.split(". ").next().unwrap_or_default().trim_end_matches('.')
+}
+
+/// The text after its first clause, which the headline has; all of it, if it has one clause.
+fn after_first_clause(text: &str) -> String {
+    let rest = &text[first_clause(text).len()..];
+    match rest.trim_start_matches([':', ';', '.', ' ']) {
+        "" => text.into(),
+        rest => capitalized(rest.into()),
+    }
 }
 
 /// The detection that shows best that a result is fake.

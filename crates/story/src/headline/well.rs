@@ -22,20 +22,31 @@ const ALIKE: f64 = 1.1;
 /// A load was kept up with from this share of the wanted rate on.
 pub(super) const KEPT_UP: f64 = 0.95;
 
-/// A result with too few requests for any statement.
+/// Requests without data or with, that completed.
+pub(super) fn completed(facts: &Facts<'_>) -> u64 {
+    facts.summary.counts.all.completed + facts.summary.counts.other.completed
+}
+
+/// A result with too few requests for figures; with enough of them for a median, it is a reason.
 pub(super) fn few(facts: &Facts<'_>) -> Headline {
-    let completed = facts.summary.counts.all.completed + facts.summary.counts.other.completed;
+    let completed = completed(facts);
     let took = facts.summary.span.duration_ns().map_or(String::new(), |ns| format!(" in {}", time(ns)));
     let text = match completed {
         0 => "Nothing completed: no figure can be given.".into(),
         1 => "One request completed: enough to see that it works, not how fast it is.".into(),
         n => format!("{} requests{took}: enough to see that it works, not how fast it is.", grouped(n)),
     };
-    let because =
+    let median = |latency: &TimeStats| {
+        let [least, p50, most] = [latency.min_ns, latency.p50_ns, latency.max_ns].map(time);
+        Reason::new(format!("Latency: median {p50}, from {least} to {most}."), &["latency.all"])
+    };
+    let latency = facts.summary.latency.all.as_ref().filter(|_| completed >= LEAST_REQUESTS);
+    let needed =
         format!("A 99th percentile that is right to about 20 % needs {} requests.", grouped(FOR_P99));
+    let needed = Reason::new(needed, &["counts.all.completed"]);
     Headline {
         text,
-        because: vec![Reason::new(because, &["counts.all.completed"])],
+        because: latency.map(median).into_iter().chain([needed]).collect(),
         remedy: Some("repeat it with more requests, or for a longer time".into()),
     }
 }
