@@ -106,7 +106,7 @@ pub use others::OtherOp;
 pub use parts::{PartStats, PartTimes, Parts};
 pub use pass::{PassResults, Wanted, pass};
 pub use passing::Passing;
-pub use path::{PathCost, PathFacts};
+pub use path::{PathCost, PathFacts, PathGroup, SlowRequest, StepTimes};
 pub use peak::Peak;
 pub use places::{Places, Reach};
 pub use rate::Rate;

@@ -78,6 +78,8 @@ mod vm;
 mod vm_crash;
 #[path = "devices/vm_judged.rs"]
 mod vm_judged;
+#[path = "devices/vm_path.rs"]
+mod vm_path;
 #[path = "devices/vm_verify.rs"]
 mod vm_verify;
 #[path = "devices/xdd.rs"]

@@ -6,6 +6,7 @@ use crate::faults::{self, Fault, FaultBytes};
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::path::{PathCounts, PathWriter, RequestPath, read_paths};
+use crate::path_windows::PathWindows;
 use crate::{ARCHIVE_VERSION, ArchiveError, Record, RunInfo, RunState};
 use iosonar_evidence::{Environment, Series};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, Unread, read_text};
@@ -33,6 +34,8 @@ const EXTENTS: &str = "extents.parquet";
 const PATH: &str = "path.parquet";
 /// Directory with the kernel's events of a run, until they are joined with its records.
 pub const PATH_EVENTS: &str = "path-events";
+/// The file of the recorded windows in it, where a part of the run was recorded: pairs of words.
+pub(crate) const PATH_WINDOWS: &str = "windows";
 /// Faults found by verification, one line of JSON each.
 pub const FAULTS: &str = "faults.jsonl";
 /// Directory with the bytes of the first faults.
@@ -746,8 +749,24 @@ impl Archive {
         }
         let entries = fs::read_dir(&dir).map_err(|e| ArchiveError::io(&dir, e))?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|file| !file.ends_with(PATH_WINDOWS));
         files.sort();
         Ok(Some(files))
+    }
+
+    /// The times in which the kernel's events were recorded, ascending, on their clock. `None` if that is the whole run.
+    ///
+    /// # Errors
+    /// Reading failed, or the file is damaged.
+    pub fn path_windows(&self) -> Result<Option<PathWindows>> {
+        let path = self.dir.join(PATH_EVENTS).join(PATH_WINDOWS);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                PathWindows::of_bytes(&bytes).map(Some).map_err(|why| ArchiveError::damaged(&path, why))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ArchiveError::io(&path, error)),
+        }
     }
 
     /// Faults found by verification, at most [`MOST_FAULTS`](crate::MOST_FAULTS).

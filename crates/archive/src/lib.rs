@@ -20,6 +20,7 @@ mod names;
 mod pages;
 mod parquet;
 mod path;
+mod path_windows;
 mod paths;
 mod record;
 mod recording;
@@ -46,7 +47,8 @@ pub use journal::{
 };
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{ColumnBatch, ROW_GROUP, RecordFile, read_records_from};
-pub use path::{PathCounts, RequestPath};
+pub use path::{PathCounts, RequestPath, SampledLatency};
+pub use path_windows::{PathWindows, PathWindowsFile};
 pub use paths::{Located, Missing, PlaceOfPath};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use recording::{BLKTRACE, RecordingCounts, RecordingFacts};

@@ -58,12 +58,29 @@ pub struct PathCounts {
     pub not_joined: u64,
     /// Without a place on the device: flushes, holes, preallocated blocks, files without a map.
     pub without_place: u64,
+    /// Not within one of the recorded windows of time. The other counts are those of requests within.
+    #[serde(default)]
+    pub not_sampled: u64,
+    /// Latencies within and outside of the windows; absent if all of the run was recorded, or one of them has no requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled_latency: Option<SampledLatency>,
     /// Places in the events that could not be read.
     #[serde(default)]
     pub damaged_events: u64,
     /// Requests of the kernel that were given up because too many waited for a request of the run.
     #[serde(default)]
     pub dropped_events: u64,
+}
+
+/// Medians of the latency of requests that were traced, and of those that were not: the difference is the cost of tracing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledLatency {
+    /// While events were recorded.
+    pub traced_p50_ns: u64,
+    /// At other times.
+    pub untraced_p50_ns: u64,
+    /// Number of requests that were not traced, but for those at the borders of windows.
+    pub untraced: u64,
 }
 
 /// Writes paths one after the other, in bounded memory.

@@ -63,6 +63,10 @@ pub struct IssueOrder {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PathTracing {
+    /// One of this number of windows of time was recorded; 0 and 1: all of the run.
+    pub one_of: u32,
+    /// Number of recorded windows; 0 if all of the run was recorded.
+    pub windows: u64,
     /// Events that were recorded.
     pub events: u64,
     /// Events lost by the kernel.

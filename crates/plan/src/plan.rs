@@ -5,7 +5,7 @@ use crate::plan_text::PlanText;
 use crate::rules::require;
 use crate::{
     Access, ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job,
-    Memory, Nanos, Overlap, Pacing, Phase, Probe, RunId, Verification,
+    Memory, Nanos, Overlap, Pacing, Phase, Probe, RunId, TracePath, Verification,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -84,8 +84,8 @@ pub struct Plan {
     pub anyway: bool,
     /// Whether the kernel's tracepoints are watched for requests that overtake others.
     pub watch_order: bool,
-    /// Whether the kernel's tracepoints record where the time of each request goes.
-    pub trace_path: bool,
+    /// How much of the run has the kernel's tracepoints record where the time of each request goes.
+    pub trace_path: TracePath,
     /// Whether random blocks of the targets are read twice before the run.
     pub probe: Probe,
 }
@@ -114,7 +114,7 @@ impl Plan {
             claim: None,
             anyway: false,
             watch_order: false,
-            trace_path: false,
+            trace_path: TracePath::OFF,
             probe: Probe::Auto,
         }
     }
@@ -295,7 +295,7 @@ pub(crate) mod tests {
             claim: Some(Claim::Device),
             anyway: true,
             watch_order: false,
-            trace_path: false,
+            trace_path: TracePath::OFF,
             probe: Probe::Off,
             targets: vec![
                 Target::new("/dev/sdx"),

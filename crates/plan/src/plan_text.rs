@@ -5,7 +5,7 @@ use crate::strict::is_default;
 use crate::{
     Access, ByteSize, Cell, Claim, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, Injection,
     InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, Probe, RunId, Target,
-    Verification, Workload,
+    TracePath, Verification, Workload,
 };
 use iosonar_text::shown;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub(crate) struct PlanText {
     #[serde(default, skip_serializing_if = "is_default")]
     watch_order: bool,
     #[serde(default, skip_serializing_if = "is_default")]
-    trace_path: bool,
+    trace_path: TracePath,
     #[serde(default, skip_serializing_if = "is_default")]
     probe: Probe,
     #[serde(default, skip_serializing_if = "Option::is_none")]

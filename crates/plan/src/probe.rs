@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn rejects_path_of_requests_that_no_kernel_event_shows() {
         let refused = |change: fn(&mut Plan)| {
-            let mut plan = Plan { trace_path: true, ..probing(Probe::Off) };
+            let mut plan = Plan { trace_path: crate::TracePath::ALL, ..probing(Probe::Off) };
             assert_eq!(validate_trace_path(&plan), Ok(()));
             change(&mut plan);
             validate_trace_path(&plan).unwrap_err().to_string()

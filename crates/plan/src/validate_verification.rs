@@ -71,7 +71,7 @@ pub(crate) fn validate_watch_order(plan: &Plan) -> Result {
 
 /// The kernel's events are recorded of one process, whose requests reach a device as they are.
 pub(crate) fn validate_trace_path(plan: &Plan) -> Result {
-    if !plan.trace_path {
+    if !plan.trace_path.is_on() {
         return Ok(());
     }
     let of_path = |rule: &str| InvalidPlan::of("trace_path", rule).value(plan.trace_path);

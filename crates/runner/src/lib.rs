@@ -52,6 +52,7 @@ mod kernel_watch;
 mod observer;
 mod order_watch;
 mod path_join;
+mod path_sampling;
 mod path_trace;
 pub mod preflight;
 pub mod probe;

@@ -3,9 +3,10 @@
 use crate::kernel_watch::FirstDevice;
 use crate::path_trace::disks;
 use anyhow::Context;
+use iosonar_analyze::Distribution;
 use iosonar_archive::{
-    Archive, ArchiveError, ArchiveWriter, Marks, Outcome, PATH_EVENTS, PathCounts, PathFile, Record,
-    RequestPath, TargetMap,
+    Archive, ArchiveError, ArchiveWriter, Marks, Outcome, PATH_EVENTS, PathCounts, PathFile, PathWindows,
+    Record, RequestPath, SampledLatency, TargetMap,
 };
 use iosonar_evidence::TargetFacts;
 use iosonar_evidence::target::TargetKind;
@@ -28,11 +29,13 @@ pub(crate) fn join(writer: &ArchiveWriter) -> anyhow::Result<()> {
     let environment = archive.environment();
     let events = OnDisks::new(Segments::new(files.iter().map(File::open)), disks(&environment).collect());
     let requests = Paired::new(events, At::QUEUE, Timing::Exact).with_issues();
-    let joiner = Joiner::new(requests.since(Nanos(archive.run().origin_monotonic_ns)));
+    let origin = Nanos(archive.run().origin_monotonic_ns);
+    let joiner = Joiner::new(requests.since(origin));
+    let sampled = archive.path_windows()?.map(|windows| Sampled::new(windows.since(origin)));
     let (maps, targets) = (archive.maps()?, environment.targets.iter().enumerate());
     let places = targets.map(|(number, target)| place(number, target, &maps)).collect();
     let (file, counts) = (writer.path_file()?, PathCounts::default());
-    let mut joining = Joining { joiner, places, file, counts, parts: Vec::new() };
+    let mut joining = Joining { joiner, places, sampled, file, counts, parts: Vec::new() };
     let mut added = Ok(());
     archive.for_each_record(&mut |record| {
         if added.is_ok() {
@@ -49,6 +52,8 @@ struct Joining<R> {
     joiner: Joiner<R>,
     /// By target; `None` if its requests have no known place.
     places: Vec<Option<Place>>,
+    /// `None` if all of the run was recorded.
+    sampled: Option<Sampled>,
     file: PathFile,
     counts: PathCounts,
     parts: Vec<Part>,
@@ -57,6 +62,10 @@ struct Joining<R> {
 impl<R: Requests> Joining<R> {
     fn add(&mut self, record: &Record) -> anyhow::Result<()> {
         let Some(times) = Times::of(record) else { return Ok(()) };
+        if self.sampled.as_mut().is_some_and(|sampled| !sampled.is_traced(times)) {
+            self.counts.not_sampled += 1;
+            return Ok(());
+        }
         let place = self.places.get(usize::from(record.target)).and_then(Option::as_ref);
         let Some(place) = place.filter(|place| place.parts(record.op, record.executed, &mut self.parts))
         else {
@@ -76,7 +85,42 @@ impl<R: Requests> Joining<R> {
 
     fn finish(self) -> Result<(), ArchiveError> {
         let (damaged_events, dropped_events) = (self.joiner.damaged(), self.joiner.dropped());
-        self.file.publish(&PathCounts { damaged_events, dropped_events, ..self.counts })
+        let sampled_latency = self.sampled.and_then(Sampled::latency);
+        self.file.publish(&PathCounts { damaged_events, dropped_events, sampled_latency, ..self.counts })
+    }
+}
+
+/// Latency of requests within and outside of the windows in which events were recorded.
+struct Sampled {
+    windows: PathWindows,
+    traced: Distribution,
+    untraced: Distribution,
+}
+
+impl Sampled {
+    fn new(windows: PathWindows) -> Sampled {
+        Sampled { windows, traced: Distribution::default(), untraced: Distribution::default() }
+    }
+
+    /// Whether events were recorded during all of a request.
+    fn is_traced(&mut self, Times { submitted, completed }: Times) -> bool {
+        let latency = completed.saturating_sub(submitted).0;
+        let covered = self.windows.cover(submitted, completed);
+        match covered {
+            Some(true) => self.traced.add(latency),
+            Some(false) => self.untraced.add(latency),
+            None => (),
+        }
+        covered == Some(true)
+    }
+
+    fn latency(self) -> Option<SampledLatency> {
+        let (traced, untraced) = (self.traced.stats()?, self.untraced.stats()?);
+        Some(SampledLatency {
+            traced_p50_ns: traced.p50_ns,
+            untraced_p50_ns: untraced.p50_ns,
+            untraced: untraced.count,
+        })
     }
 }
 

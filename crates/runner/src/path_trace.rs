@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::kernel_watch::{BUFFERS, EVERY, FirstDevice, KernelWatch};
+use crate::path_sampling::Sampling;
 use anyhow::Context;
 use iosonar_archive::PATH_EVENTS;
 use iosonar_capture::{Interface, Recorder, Segments, Settings, Watch};
@@ -15,14 +16,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Events that the kernel keeps in its buffers, until there is an archive for them.
-pub(crate) struct PathTrace(Recorder);
+pub(crate) struct PathTrace {
+    recorder: Recorder,
+    /// One of this number of windows is recorded.
+    one_of: u32,
+}
 
 impl PathTrace {
-    /// Starts recording the devices of the targets.
+    /// Starts recording the devices of the targets, in one of `one_of` windows of time.
     ///
     /// # Errors
     /// A target is on no device, or the kernel does not let us record.
-    pub(crate) fn start(environment: &Environment) -> Result<PathTrace, Error> {
+    pub(crate) fn start(environment: &Environment, one_of: u32) -> Result<PathTrace, Error> {
         let mut devices = Vec::new();
         for target in &environment.targets {
             devices.extend(device(target)?.numbers());
@@ -40,13 +45,13 @@ impl PathTrace {
                 "--trace-path: {why}; without it, only the path in the kernel stays unknown"
             ))
         })?;
-        Ok(PathTrace(recorder))
+        Ok(PathTrace { recorder, one_of })
     }
 
     /// Keeps the events in an archive's directory from now on.
     pub(crate) fn keep_in(self, archive: &Path) -> KeptTrace {
-        let (recorder, dir) = (self.0, archive.join(PATH_EVENTS));
-        KeptTrace(KernelWatch::start("path", move |is_over| record(recorder, dir, is_over)))
+        let dir = archive.join(PATH_EVENTS);
+        KeptTrace(KernelWatch::start("path", move |is_over| record(self, dir, is_over)))
     }
 }
 
@@ -74,9 +79,10 @@ impl KeptTrace {
     }
 }
 
-fn record(recorder: Recorder, dir: PathBuf, is_over: &AtomicBool) -> PathTracing {
-    let (begun, mut tracing) = (Instant::now(), PathTracing::default());
-    let kept = keep(recorder, &dir, is_over, &mut tracing);
+fn record(trace: PathTrace, dir: PathBuf, is_over: &AtomicBool) -> PathTracing {
+    let begun = Instant::now();
+    let mut tracing = PathTracing { one_of: trace.one_of, ..PathTracing::default() };
+    let kept = keep(trace, &dir, is_over, &mut tracing);
     tracing.broken = kept.err().map(|error| format!("{error:#}"));
     tracing.took_ns = begun.elapsed().as_nanos() as u64;
     tracing.cpu_ns = thread_cpu_ns();
@@ -84,7 +90,7 @@ fn record(recorder: Recorder, dir: PathBuf, is_over: &AtomicBool) -> PathTracing
 }
 
 fn keep(
-    mut recorder: Recorder,
+    PathTrace { mut recorder, one_of }: PathTrace,
     dir: &Path,
     is_over: &AtomicBool,
     tracing: &mut PathTracing,
@@ -92,6 +98,10 @@ fn keep(
     let cannot_write = || format!("cannot write {}", shown(dir));
     new_dir(dir).with_context(cannot_write)?;
     let mut segments = Segments::begin(dir, Duration::MAX, None).with_context(cannot_write)?;
+    let mut sampling = match one_of {
+        0 | 1 => None,
+        _ => Some(Sampling::begin(one_of, dir).with_context(cannot_write)?),
+    };
     let mut append = |events: &[Event], lost: u64, tracing: &mut PathTracing| {
         segments.append(events, lost).with_context(cannot_write)?;
         tracing.lost_events += lost;
@@ -100,10 +110,16 @@ fn keep(
         anyhow::Ok(())
     };
     while !is_over.load(Relaxed) {
+        if let Some(sampling) = &mut sampling {
+            sampling.step(&recorder)?;
+        }
         std::thread::sleep(EVERY);
         let round = recorder.round()?;
         tracing.damaged_pages += round.damaged;
         append(recorder.events(), round.lost, tracing)?;
+    }
+    if let Some(sampling) = &mut sampling {
+        tracing.windows = sampling.end().with_context(cannot_write)?;
     }
     let (left, round) = recorder.stop()?;
     tracing.damaged_pages += round.damaged;

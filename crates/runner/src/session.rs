@@ -83,9 +83,9 @@ impl Session {
             true => Some(OrderWatch::start(&environment, ready.prepared().workers())?),
             false => None,
         };
-        let path = match ready.prepared().plan().trace_path {
-            true => Some(PathTrace::start(&environment)?),
-            false => None,
+        let path = match ready.prepared().plan().trace_path.one_of() {
+            Some(one_of) => Some(PathTrace::start(&environment, one_of)?),
+            None => None,
         };
         let mut begun = ready.begin(environment, &dir, &self.command).map_err(Error::refused)?;
         if let Some(order) = order {

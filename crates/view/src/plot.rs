@@ -96,9 +96,10 @@ pub struct Plotted {
 
 impl Plotted {
     /// Reasons of skipped pictures, each once with its pictures. Simulated runs and foreign results have no samples, devices no maps, most
-    /// runs no faults: such a missing picture is reported only if it is in `named`.
+    /// runs no faults and no path: such a missing picture is reported only if it is in `named`.
     pub fn reasons(&self, named: &[Picture]) -> Vec<String> {
-        let rare = [Picture::MACHINE, Picture::EXTENTS, Picture::FAULT_MAP, Picture::FAULT_STRIP];
+        let rare =
+            [Picture::MACHINE, Picture::EXTENTS, Picture::FAULT_MAP, Picture::FAULT_STRIP, Picture::PATH];
         let missed = |(picture, _): &&(Picture, String)| !rare.contains(picture) || named.contains(picture);
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for (picture, why) in self.skipped.iter().filter(missed) {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Plain, Run, empty, extent_latencies, machine_series, replay, with_faults};
+use common::{Plain, Run, empty, extent_latencies, machine_series, replay, with_faults, with_path};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_view::{
     DataOptions, Headline, Material, Picture, RunMaterial, Style, Subject, data_stems, write_data,
@@ -55,7 +55,7 @@ fn sum(stem: &str, material: &Material<'_>, columns: &[&str]) -> u64 {
 
 #[test]
 fn every_picture_has_its_table() {
-    with_material(&with_faults(replay(200, 10.0, false), 9), true, |m| {
+    with_material(&with_path(with_faults(replay(200, 10.0, false), 9)), true, |m| {
         let stems: Vec<_> = data_stems(m).collect();
         for picture in Picture::all().filter(|p| *p != Picture::SHEET) {
             assert!(stems.contains(&picture.stem()), "{picture:?}");

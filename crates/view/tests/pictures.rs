@@ -4,7 +4,7 @@ mod common;
 
 use common::{
     Plain, Run, empty, extent_latencies, extreme, machine_series, replay, with_faults, with_findings,
-    with_headline, with_story,
+    with_headline, with_path, with_story,
 };
 use iosonar_analyze::findings::TimeRange;
 use iosonar_analyze::{Cause, CauseShare, LimitResult};
@@ -31,7 +31,7 @@ fn runs() -> Vec<(&'static str, Run)> {
         ("one", one),
         ("no-timetable", closed),
         ("empty", empty(&["/dev/sdx"])),
-        ("story", with_story(with_findings(replay(20_000, 120.0, true)))),
+        ("story", with_path(with_story(with_findings(replay(20_000, 120.0, true))))),
         ("story-faults", with_story(with_faults(replay(5_000, 60.0, false), 120))),
     ]
 }
@@ -148,6 +148,7 @@ fn counts_in_every_picture_add_up() {
             let expected = match picture.stem() {
                 "sheet" | "g08.latency.flying" | "g09.delay.flying" | "g60.machine" | "g61.extents" => None,
                 "g62.fault-map" | "g63.fault-strip" => None,
+                "g64.path" => run.path.as_ref().map(|path| path.joined),
                 "g000.overview.thrs" if !timely => Some(completed),
                 "g000.overview.thrp" if !timely => Some(completed),
                 "g000.overview.thrp" | "g000.overview.thrs" => Some(total),

@@ -6,6 +6,7 @@ use super::words::{Word, words};
 use clap::{Args, ValueEnum};
 use iosonar_plan::{
     Backward, ByteSize, Claim, Decimal, IssuePolicy, Nanos, OverlapPolicy, Pipeline, Probe, Space, SyncFlag,
+    TracePath,
 };
 use std::path::PathBuf;
 
@@ -79,13 +80,14 @@ pub struct IoArgs {
     /// time.
     #[arg(long)]
     pub watch_order: bool,
-    /// Record where the time of each request goes in the kernel
+    /// Record where the time of each request goes in the kernel; =10: in one of 10 windows of time
     ///
     /// Joins each request with the kernel's block tracepoints: queued, issued to the driver, completed by
     /// the device, seen by this program. Needs root, costs some CPU time, and goes with direct I/O. 'show --all' has
-    /// the steps, path.parquet the times of each request.
-    #[arg(long)]
-    pub trace_path: bool,
+    /// the steps, path.parquet the times of each request. With =N the events are recorded in one of N windows of 100 ms,
+    /// chosen by chance, and the latencies within and outside of them show the cost.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    pub trace_path: Option<TracePath>,
     /// Read random blocks twice before the run, to find caches below Linux: auto, on or off
     ///
     /// Takes up to 4 s for each target, and writes nothing. auto, the default: before runs of a minute

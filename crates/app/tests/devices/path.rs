@@ -134,11 +134,11 @@ fn traced(lab: &Lab, disk: &Path, args: &str) -> Result<Trace, String> {
 #[test]
 fn path_of_requests_on_a_loop_device_is_that_of_the_trace() {
     needs!();
-    for (engine, depth) in [("uring", 1), ("aio", 32), ("threads", 8)] {
+    for (engine, depth, requests) in [("uring", 1, 3000), ("aio", 32, 10_000), ("threads", 8, 3000)] {
         let (device, lab) = (LoopDevice::random(64), lab());
         let target = device.text();
         let args = format!(
-            "run -t {target} --rw randread --bs 4k --number_ios 3000 --depth {depth} --engine {engine}"
+            "run -t {target} --rw randread --bs 4k --number_ios {requests} --depth {depth} --engine {engine}"
         );
         let trace = or_skip!(traced(&lab, device.path(), &args));
         let shown = assert_as_traced(&lab, &trace, |record| record.executed);
@@ -175,7 +175,7 @@ fn path_of_a_partition_is_that_of_its_disk() {
     let (device, lab) = (LoopDevice::random(64), lab());
     let partition = device.partition(1, 8, 32);
     let args =
-        format!("run -t {} --rw randrw --bs 8k --number_ios 2000 --depth 4", partition.path().display());
+        format!("run -t {} --rw randrw --bs 8k --number_ios 10000 --depth 4", partition.path().display());
     let trace = or_skip!(traced(&lab, device.path(), &args));
     let on_disk = |record: &Record| Extent { offset: record.executed.offset + (8 << 20), ..record.executed };
     assert_as_traced(&lab, &trace, on_disk);
@@ -187,7 +187,7 @@ fn path_of_a_file_leads_through_its_extents() {
     let (volume, lab) = (Volume::new(&["mkfs.ext4", "-q"]), lab());
     let file = volume.random("file", 32 << 20);
     let map = map_of(&lab, &file);
-    let args = format!("run -t {} --rw randread --bs 16k --number_ios 3000 --depth 8", file.display());
+    let args = format!("run -t {} --rw randread --bs 16k --number_ios 10000 --depth 8", file.display());
     let trace = or_skip!(traced(&lab, &volume.device_path(), &args));
     // Requests within one extent; the others are joined, but have no single place to compare.
     let place = |record: &Record| {
@@ -203,6 +203,34 @@ fn path_of_a_file_leads_through_its_extents() {
         })
     };
     assert_as_traced(&lab, &trace, place);
+}
+
+/// The kernel's events are on in half of the time, by chance; what is joined lies in the windows, and the latency outside is known, too.
+#[test]
+fn sampled_path_is_known_for_the_requests_in_the_windows() {
+    needs!();
+    let (device, lab) = (LoopDevice::random(64), lab());
+    let target = device.text();
+    lab.expect_done(&format!(
+        "run -t {target} --rw randread --bs 4k --depth 2 --rate-iops 2000 --runtime 4s --trace-path=2 -o out"
+    ));
+    assert!(no_instance_is_left());
+    let (paths, counts) = paths(&lab.path("out"));
+    let requests = in_order(lab.records("out")).len() as u64;
+    println!("{counts:?} of {requests}");
+    assert_eq!(counts.joined + counts.not_joined + counts.not_sampled + counts.without_place, requests);
+    assert_eq!(paths.len() as u64, counts.joined);
+    // Twenty groups of windows: fewer than a quarter of the time, or more than three quarters, is possible only where the machine is busy.
+    assert!(counts.joined > requests / 10 && counts.not_sampled > requests / 10, "{counts:?}");
+    assert!(counts.joined * 100 >= (counts.joined + counts.not_joined) * 99, "{counts:?}");
+    let latency = counts.sampled_latency.expect("requests were traced, and others were not");
+    assert!(latency.traced_p50_ns > 0 && latency.untraced_p50_ns > 0 && latency.untraced > 0);
+    let shown = summary(&lab, "out");
+    assert_eq!(shown["path"]["one_of"], 2);
+    assert_eq!(shown["path"]["not_sampled"].as_u64(), Some(counts.not_sampled));
+    assert_eq!(shown["path"]["cost"]["latency"]["untraced_p50_ns"].as_u64(), Some(latency.untraced_p50_ns));
+    let text = lab.expect(0, "show --all out").out;
+    assert!(text.contains("one of 2 windows of time was traced") && text.contains("while traced"), "{text}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::time;
 use crate::lines::Lines;
-use iosonar_analyze::{PathFacts, Summary, TimeStats};
+use iosonar_analyze::{PathFacts, StepTimes, Summary, TimeStats};
 use iosonar_text::units;
 
 /// Steps of the requests, how many of them are known, and what that cost. Nothing if they were not traced.
@@ -20,13 +20,13 @@ pub(super) fn path(out: &mut Lines, s: &Summary) {
 
 fn steps(path: &PathFacts) -> impl Iterator<Item = (&'static str, &TimeStats)> {
     let steps = [
-        ("issue delay", &path.delay),
-        ("submit to queue", &path.submit_to_queue),
-        ("queue to driver", &path.queue_to_issue),
-        ("device", &path.issue_to_complete),
-        ("completion delay", &path.complete_to_seen),
+        &path.delay,
+        &path.submit_to_queue,
+        &path.queue_to_issue,
+        &path.issue_to_complete,
+        &path.complete_to_seen,
     ];
-    steps.into_iter().filter_map(|(name, times)| Some((name, times.as_ref()?)))
+    StepTimes::NAMES.into_iter().zip(steps).filter_map(|(name, times)| Some((name, times.as_ref()?)))
 }
 
 fn cells(times: &TimeStats) -> String {
@@ -41,6 +41,10 @@ fn known(path: &PathFacts) -> String {
     if path.without_place > 0 {
         text += &format!("; {} more have no place on the device", units::grouped(path.without_place));
     }
+    if path.one_of > 1 {
+        let others = units::grouped(path.not_sampled);
+        text += &format!("; one of {} windows of time was traced, {others} requests were not", path.one_of);
+    }
     text + &format!("; {} events lost", units::grouped(path.lost_events))
 }
 
@@ -49,8 +53,16 @@ fn cost(path: &PathFacts) -> String {
     let share = cost
         .share_of_one
         .map_or(String::new(), |share| format!(" ({} % of one CPU)", units::number(share * 100.0)));
+    let kernel = match &cost.latency {
+        Some(latency) => format!(
+            "; latency p50 {} while traced, {} otherwise",
+            time(latency.traced_p50_ns),
+            time(latency.untraced_p50_ns)
+        ),
+        None => ", beside the kernel's own part".into(),
+    };
     format!(
-        "cost: {} events, {}, {}{share} to read them, beside the kernel's own part",
+        "cost: {} events, {}, {}{share} to read them{kernel}",
         units::grouped(cost.events),
         units::bytes(cost.bytes),
         time(cost.cpu_ns)

@@ -3,8 +3,8 @@
 
 use iosonar_analyze::findings::{CompletionStall, LatencyBand, Overload, OverloadKind, StallKind, TimeRange};
 use iosonar_analyze::{
-    Blame, BlameRow, Cause, CauseShare, Diagrams, Findings, Limits, Reason, Story, StoryEvent, Summary,
-    Tally, summarize,
+    Blame, BlameRow, Cause, CauseShare, Diagrams, Distribution, Findings, Limits, PathCost, PathFacts,
+    PathGroup, Reason, SlowRequest, StepTimes, Story, StoryEvent, Summary, Tally, summarize,
 };
 use iosonar_archive::*;
 use iosonar_plan::*;
@@ -20,6 +20,8 @@ pub struct Run {
     pub faults: Vec<Fault>,
     /// The story; `None` as in results of earlier versions.
     pub story: Option<Story>,
+    /// Steps in the kernel; `None` as without tracing.
+    pub path: Option<PathFacts>,
 }
 
 impl Run {
@@ -31,7 +33,7 @@ impl Run {
     pub fn summary(&self) -> Summary {
         let summary = summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap();
         let cautions = iosonar_judge::cautions(&summary, &self.plan, &self.info, None);
-        Summary { cautions, story: self.story.clone(), ..summary }
+        Summary { cautions, story: self.story.clone(), path: self.path.clone(), ..summary }
     }
 
     pub fn tally(&self) -> Tally {
@@ -85,7 +87,7 @@ pub fn empty(targets: &[&str]) -> Run {
             claim: None,
             anyway: false,
             watch_order: false,
-            trace_path: false,
+            trace_path: Default::default(),
             probe: Probe::Auto,
             sample_every: Nanos::SECOND,
             destroy: true,
@@ -134,6 +136,7 @@ pub fn empty(targets: &[&str]) -> Run {
         findings: None,
         faults: Vec::new(),
         story: None,
+        path: None,
     }
 }
 
@@ -185,6 +188,53 @@ pub fn with_story(run: Run) -> Run {
         let rows = rows.into_iter().enumerate().map(row).collect();
         story.blame = Some(Blame { from_ns: 0, slice_ns: end / 100 + 1, rows });
     }
+    run
+}
+
+/// The run with steps of its requests in the kernel, from fast ones to one that took seconds.
+pub fn with_path(mut run: Run) -> Run {
+    let times = |n: u64| StepTimes {
+        delay_ns: 90 << n,
+        submit_to_queue_ns: 2_345,
+        queue_to_issue_ns: 999 + n,
+        issue_to_complete_ns: 71_000 + (345 << n),
+        complete_to_seen_ns: 4_321 * n,
+    };
+    let stats = |of: fn(&StepTimes) -> u64| {
+        let mut distribution = Distribution::default();
+        (0..24).for_each(|n| distribution.add(of(&times(n))));
+        distribution.stats()
+    };
+    let slow = |n: u64| SlowRequest {
+        sequence: 12_345_678 + n,
+        target: 0,
+        due_ns: 3_599_123_456_789 + n,
+        times: times(23 - n),
+    };
+    let cost = PathCost {
+        events: 98_765_432,
+        bytes: 1 << 33,
+        cpu_ns: 1 << 33,
+        share_of_one: Some(0.123),
+        latency: None,
+    };
+    run.path = Some(PathFacts {
+        joined: 12_345_678,
+        not_joined: 12,
+        without_place: 0,
+        not_sampled: 0,
+        one_of: 1,
+        lost_events: 0,
+        delay: stats(|times| times.delay_ns),
+        submit_to_queue: stats(|times| times.submit_to_queue_ns),
+        queue_to_issue: stats(|times| times.queue_to_issue_ns),
+        issue_to_complete: stats(|times| times.issue_to_complete_ns),
+        complete_to_seen: stats(|times| times.complete_to_seen_ns),
+        groups: (0..20).map(|n| PathGroup { requests: 617_284, mean: times(n) }).collect(),
+        slowest: (0..8).map(slow).collect(),
+        cost,
+        broken: None,
+    });
     run
 }
 

@@ -63,6 +63,19 @@ fn times(name: &str, path: &str, stats: Option<TimeStats>) -> Option<Caption> {
     Some(figures::joined(parts))
 }
 
+/// Median of the device's own time, and of the latency.
+pub(super) fn path(run: &RunMaterial<'_>) -> Option<Caption> {
+    let device = run.summary.path.as_ref()?.issue_to_complete?;
+    let latency = run.summary.latency.all?;
+    Some(figures::joined([
+        "The device took ".into(),
+        figures::time("path.issue_to_complete.p50_ns", device.p50_ns),
+        " of a latency of ".into(),
+        figures::time("latency.all.p50_ns", latency.p50_ns),
+        " (medians)".into(),
+    ]))
+}
+
 /// Wanted requests and bytes per second.
 pub(super) fn wanted(run: &RunMaterial<'_>) -> Option<Caption> {
     let wanted = run.summary.throughput.demanded.filter(|_| run.summary.has_target_rate())?;

@@ -30,6 +30,7 @@ mod message;
 mod overlay;
 mod overview;
 mod page;
+mod path;
 mod percentiles;
 mod rates;
 mod replayer;
@@ -53,7 +54,7 @@ pub(crate) use percentiles::of_summary;
 use crate::Style;
 use crate::scene::{Rect, Scene};
 use iosonar_analyze::extents::ExtentLatencies;
-use iosonar_analyze::{Detail, MachineSeries, Needs};
+use iosonar_analyze::{Detail, MachineSeries, Needs, PathFacts};
 use iosonar_archive::Fault;
 use material::{DemandView, RunView, View};
 use message::Message;
@@ -114,6 +115,7 @@ static CHARTS: &[&Chart] = &[
     &extents::CHART,
     &faults::map::CHART,
     &faults::strip::CHART,
+    &path::CHART,
 ];
 
 /// Diagrams of blkreplay that are not drawn, with the reason, so that users get an explanation for these names.
@@ -157,6 +159,8 @@ enum Draw {
     Extents(fn(&RunView<'_>, &ExtentLatencies) -> Scene),
     /// Needs a run in which verification found faults.
     Faults(fn(&RunView<'_>, &[Fault]) -> Scene),
+    /// Needs a run whose requests were traced in the kernel.
+    Path(fn(&RunView<'_>, &PathFacts) -> Scene),
     /// Needs the distributions of a run.
     Figures(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
@@ -210,6 +214,9 @@ impl Picture {
     /// Faults on whole targets, and over time.
     pub const FAULT_STRIP: Picture = Picture(&faults::strip::CHART);
 
+    /// Steps of the requests in the kernel.
+    pub const PATH: Picture = Picture(&path::CHART);
+
     /// Every picture, in the order of the manual.
     pub fn all() -> impl Iterator<Item = Picture> {
         CHARTS.iter().map(|c| Picture(c))
@@ -248,6 +255,7 @@ impl Picture {
                 let is_sheet = self == Picture::SHEET;
                 Needs { detail, tally: is_sheet, faults: is_sheet, ..Needs::LEAST }
             }
+            Draw::Path(_) => Needs::LEAST,
             Draw::Figures(_) => Needs { tally: true, ..Needs::LEAST },
             Draw::Demand(_) => Needs { demand: true, ..Needs::LEAST },
         }
@@ -273,6 +281,10 @@ impl Picture {
                 .run
                 .is_none_or(|run| run.faults().is_none())
                 .then_some("there are no faults that verification found, or several inputs are merged"),
+            Draw::Path(_) => material
+                .run
+                .is_none_or(|run| run.summary.path.is_none())
+                .then_some("the path of the requests was not traced (--trace-path)"),
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
             Draw::Either(..) => {
                 let none = material.run.is_none() && material.demand.is_none();
@@ -307,6 +319,10 @@ impl Picture {
             Draw::Faults(draw) => {
                 let run = material.run.as_ref()?;
                 draw(&RunView::new(view, run), run.faults()?)
+            }
+            Draw::Path(draw) => {
+                let run = material.run.as_ref()?;
+                draw(&RunView::new(view, run), run.summary.path.as_ref()?)
             }
             Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
             Draw::Either(_, of_run, of_demand) => match &material.run {

@@ -6,14 +6,15 @@ mod csv;
 mod demand;
 mod extents;
 mod faults;
+mod path;
 mod run;
 
 use crate::charts::lacks_delay;
 use crate::{Folder, Material, Picture, RunMaterial};
 use csv::Out;
-use iosonar_analyze::MachineSeries;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::extents::ExtentLatencies;
+use iosonar_analyze::{MachineSeries, PathFacts};
 use iosonar_archive::Fault;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ type RunWriter = fn(&RunMaterial<'_>, &DataOptions, &mut Out<'_>) -> io::Result<
 type MachineWriter = fn(&MachineSeries, &mut Out<'_>) -> io::Result<()>;
 type ExtentsWriter = fn(&ExtentLatencies, &mut Out<'_>) -> io::Result<()>;
 type FaultsWriter = fn(&[Fault], &mut Out<'_>) -> io::Result<()>;
+type PathWriter = fn(&PathFacts, &mut Out<'_>) -> io::Result<()>;
 type DemandWriter = fn(&DemandAnalysis, &mut Out<'_>) -> io::Result<()>;
 
 /// Input of a table.
@@ -49,6 +51,8 @@ enum Source {
     Extents(ExtentsWriter),
     /// Faults found by verification.
     Faults(FaultsWriter),
+    /// Steps of the requests in the kernel.
+    Path(PathWriter),
     /// A run, or a demand if there is no run.
     Either(RunWriter, DemandWriter),
 }
@@ -114,6 +118,7 @@ static TABLES: &[Table] = &[
     Table { stem: "g61.extents", source: Source::Extents(extents::table) },
     Table { stem: "g62.fault-map", source: Source::Faults(faults::list) },
     Table { stem: "g63.fault-strip", source: Source::Faults(faults::counts) },
+    Table { stem: "g64.path", source: Source::Path(path::groups) },
 ];
 
 /// Stems of all tables that the material supports, in the order of the pictures.
@@ -124,6 +129,7 @@ pub fn data_stems<'a>(material: &'a Material<'a>) -> impl Iterator<Item = &'stat
         Source::Machine(_) => material.run.is_some_and(|run| run.machine.is_some()),
         Source::Extents(_) => material.run.is_some_and(|run| run.extents.is_some()),
         Source::Faults(_) => material.run.is_some_and(|run| run.faults().is_some()),
+        Source::Path(_) => material.run.is_some_and(|run| run.summary.path.is_some()),
         Source::Either(..) => material.run.is_some() || material.demand.is_some(),
     };
     TABLES.iter().filter(has).map(|table| table.stem)
@@ -148,6 +154,10 @@ pub fn write_data(
         (Source::Machine(write), Some(RunMaterial { machine: Some(machine), .. }), _) => write(machine, out)?,
         (Source::Extents(write), Some(RunMaterial { extents: Some(found), .. }), _) => write(found, out)?,
         (Source::Faults(write), Some(run), _) if run.faults().is_some() => write(run.faults, out)?,
+        (Source::Path(write), Some(run), _) => match &run.summary.path {
+            Some(path) => write(path, out)?,
+            None => return Ok(false),
+        },
         _ => return Ok(false),
     }
     Ok(true)

@@ -78,6 +78,7 @@ fn words(report: &Report<'_>) -> String {
     }
     for (name, run) in names.iter().zip(report.runs) {
         extents(&mut out, name, run);
+        path(&mut out, name, run);
     }
     for (name, run) in names.iter().zip(report.runs) {
         findings(&mut out, name, &run.findings());
@@ -136,6 +137,16 @@ fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
         out.push_str(&drawn);
         _ = writeln!(out, "<pre class=\"wide\">{}</pre>", escape_lines(&extent_latencies(found, MOST_FILES)));
     });
+}
+
+/// Steps of the requests in the kernel, as a picture for either theme.
+fn path(out: &mut String, name: &str, run: &ReportRun<'_>) {
+    let caption = format!("{name}{}", Picture::PATH.title());
+    let words = "Shares of the steps for groups of requests by response, and the slowest requests.";
+    let mut drawn = String::new();
+    if picture(&mut drawn, Picture::PATH, run, words) {
+        details(out, &format!("path{}", suffix(name)), true, &caption, |out| out.push_str(&drawn));
+    }
 }
 
 /// Prefixes of sentences that name one of two runs.

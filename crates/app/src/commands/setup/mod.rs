@@ -37,7 +37,7 @@ pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phas
         claim: io.claim,
         anyway: io.anyway,
         watch_order: io.watch_order,
-        trace_path: io.trace_path,
+        trace_path: io.trace_path.unwrap_or_default(),
         probe: io.probe.unwrap_or_default(),
         ..Plan::new(run_id, targets, vec![phase])
     }
