@@ -20,6 +20,8 @@ pub struct Run {
     pub faults: Vec<Fault>,
     /// The story; `None` as in results of earlier versions.
     pub story: Option<Story>,
+    /// Notes of users.
+    pub notes: Vec<Note>,
 }
 
 impl Run {
@@ -31,7 +33,7 @@ impl Run {
     pub fn summary(&self) -> Summary {
         let summary = summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap();
         let cautions = iosonar_judge::cautions(&summary, &self.plan, &self.info, None);
-        Summary { cautions, story: self.story.clone(), ..summary }
+        Summary { cautions, story: self.story.clone(), notes: self.notes.clone(), ..summary }
     }
 
     pub fn tally(&self) -> Tally {
@@ -134,6 +136,7 @@ pub fn empty(targets: &[&str]) -> Run {
         findings: None,
         faults: Vec::new(),
         story: None,
+        notes: Vec::new(),
     }
 }
 
@@ -185,6 +188,23 @@ pub fn with_story(run: Run) -> Run {
         let rows = rows.into_iter().enumerate().map(row).collect();
         story.blame = Some(Blame { from_ns: 0, slice_ns: end / 100 + 1, rows });
     }
+    run
+}
+
+/// The run with notes that overlap, one longer than any picture, one for a moment, and hostile ones.
+pub fn with_notes(mut run: Run) -> Run {
+    let end = run.end_ns();
+    let note = |from: u64, to: u64, text: &str| Note {
+        from_ns: end / 100 * from,
+        to_ns: end / 100 * to,
+        text: text.into(),
+    };
+    run.notes = vec![
+        note(0, 5, "a backup started"),
+        note(20, 60, &"the cache of the array was full ".repeat(9)),
+        note(21, 21, "moment"),
+        note(50, 99, "</text><script>alert(1)</script> \u{1b}[2J \u{202e}x"),
+    ];
     run
 }
 
