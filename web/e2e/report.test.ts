@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, dirname } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -323,7 +324,7 @@ describe("sonar", () => {
       // A request at an edge may lie on either side of it: durations are known to 0.1 %.
       expect(Math.abs(Number(rows[3]) - inside.length)).toBeLessThanOrEqual(3);
       const writes = (of: number[]) => Math.round((100 * of.filter((i) => r.cls[i]! & 1).length) / of.length);
-      const shares = await page.$eval("[data-attribute=operation] [role=img] span:nth-child(2)", (e) => (e as HTMLElement).title);
+      const shares = await page.$eval("[data-attribute=operation] .v-bins span:nth-child(2)", (e) => (e as HTMLElement).title);
       const [selected, others] = shares.match(/[\d.]+ %/g)!.map(parseFloat) as [number, number];
       expect(Math.abs(selected - writes(inside))).toBeLessThanOrEqual(1);
       expect(Math.abs(others - writes(all.filter((i) => !isIn(i))))).toBeLessThanOrEqual(1);
@@ -513,6 +514,223 @@ async function touch(page: Page, steps: readonly (readonly (readonly [number, nu
   }
   await session.detach();
 }
+
+describe("filter", () => {
+  const writes = [...r.cls].filter((cls) => cls & 1).length;
+  const drawn = async (page: Page) => (await stats(page)).drawn;
+
+  test("a click on a bar filters all panels; removing the chip brings everything back", () =>
+    shown(html, { hash: "#brush=100-250&durations=0.01-10" }, async ({ page }) => {
+      await told(page);
+      const pixels = (panel: string) =>
+        page.evaluate((id) => {
+          const of = (selector: string) => document.querySelector<HTMLCanvasElement>(`[data-panel="${id}"] ${selector}`);
+          const canvas = of("[data-role=plot]") ?? of("canvas")!;
+          const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+          let sum = 0;
+          for (let i = 0; i < data.length; i++) sum = (sum * 31 + data[i]!) >>> 0;
+          return sum;
+        }, panel);
+      const panels = ["overview", "sonar", "throughput", "delay", "in-flight", "seek", "percentiles", "sizes", "latency.delay"];
+      const looks = () => Promise.all(panels.map(pixels));
+      const before = await looks();
+      const words = () => page.$eval("[data-panel=throughput] [data-role=plot]", (e) => e.getAttribute("aria-label"));
+      expect(await drawn(page)).toBe(r.n);
+      await page.click('[data-attribute=operation] [data-value="write"]');
+      await told(page);
+      expect(await drawn(page)).toBe(writes);
+      expect(new URL(page.url()).hash).toContain("only=operation%3Awrite");
+      const chip = () => page.$$eval("[data-role=filter] button", (all) => all.map((e) => e.textContent));
+      expect(await chip()).toEqual(["operation: write ×"]);
+      expect((await page.$eval("[data-role=filter-count]", (e) => e.textContent!)).replace(/[^\d ]/g, "").replace(/(\d) (?=\d{3})/g, "$1")).toContain(String(writes));
+      const after = await looks();
+      panels.forEach((id, i) => expect(after[i], id).not.toBe(before[i]));
+      expect(await words()).toBeTruthy();
+      // What cannot be filtered says so.
+      expect(await page.$eval("[data-panel=band-shares] [data-role=note]", (e) => e.textContent)).toContain("all requests, not filtered");
+      expect(await page.$eval("[data-panel=frequency] [data-role=note]", (e) => e.textContent)).toContain("all requests, not filtered");
+      // The table of the brush counts the rest alone.
+      const reads = await page.$$eval("[data-role=brush] tr", (rows) => rows[1]!.children[1]!.textContent);
+      expect(reads).toBe("0");
+      await page.click("[data-only=operation]");
+      await told(page);
+      expect(await drawn(page)).toBe(r.n);
+      expect(new URL(page.url()).hash).not.toContain("only=");
+      expect(await chip()).toEqual([]);
+      expect(await looks()).toEqual(before);
+    }));
+
+  test("a link restores it, several hold together, and keys choose a bar", () =>
+    shown(html, { hash: "#only=operation:write&only=worker:worker%201&brush=100-250" }, async ({ page }) => {
+      await told(page);
+      const isLeft = (i: number) => (r.cls[i]! & 1) === 1 && i % 4 === 1;
+      const left = [...r.cls.keys()].filter(isLeft).length;
+      expect(await drawn(page)).toBe(left);
+      await page.focus("[data-attribute=size] [data-value]").catch(() => undefined);
+      const bar = await page.$("[data-value]");
+      if (bar) {
+        await bar.focus();
+        await page.keyboard.press("Enter");
+        await told(page);
+        expect((await page.$$("[data-role=filter] button")).length).toBe(3);
+        expect(await drawn(page)).toBeLessThan(left);
+      }
+    }));
+
+  test("a value that no request has leaves nothing, and hostile ones stay text", () =>
+    shown(html, { hash: `#only=target:${encodeURIComponent("</button><img src=x onerror=alert(1)>")}` }, async ({ page }) => {
+      await told(page);
+      expect(await drawn(page)).toBe(0);
+      expect(await page.$eval("[data-role=filter] button", (e) => [e.childElementCount, e.textContent])).toEqual([0, "target: </button><img src=x onerror=alert(1)> ×"]);
+      expect(await page.$$eval("#view img", (all) => all.length)).toBe(0);
+    }));
+
+  test("without all requests it says that it cannot", () =>
+    shown(fixturePage([r], { points: false }, style, viewer), { hash: "#only=operation:write" }, async ({ page }) => {
+      await told(page);
+      expect(await drawn(page)).toBe(r.n);
+      expect(await page.$eval("[data-role=filter-count]", (e) => e.textContent)).toContain("not all requests are in the page");
+    }));
+
+  test("two runs are both filtered, and so is their difference", () =>
+    shown(fixturePage([r, makeRequests({ requests: 5000, seed: 9 })], {}, style, viewer), { hash: "#only=operation:read&show=B" }, async ({ page }) => {
+      await told(page);
+      const b = makeRequests({ requests: 5000, seed: 9 });
+      expect(await drawn(page)).toBe([...b.cls].filter((cls) => !(cls & 1)).length);
+      await page.evaluate(() => window.__report!.set({ shown: "difference" }));
+      expect(await drawn(page)).toBe([...r.cls, ...b.cls].filter((cls) => !(cls & 1)).length);
+    }));
+});
+
+describe("notes", () => {
+  const text = 'cache </script><img src=x onerror="alert(1)"> full & "quoted"';
+  const noted = fixturePage([r], { notes: [{ from_ns: 100e9, to_ns: 150e9, text }, { from_ns: 300e9, to_ns: 300e9, text: "a moment" }] }, style, viewer);
+  /** Pixels of a panel in the colour of notes. */
+  const lit = (page: Page, panel: string) =>
+    page.evaluate(
+      (id, color) => {
+        const canvas = document.querySelector<HTMLCanvasElement>(`[data-panel="${id}"] [data-role=plot]`)!;
+        const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+        const [red, green, blue] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+        let n = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i] === red && data[i + 1] === green && data[i + 2] === blue) n++;
+        return n;
+      },
+      panel,
+      LIGHT.actual,
+    );
+  const axis = (page: Page) => page.$eval("[data-panel=time-axis] [data-role=plot]", (e) => [e.getAttribute("aria-label")!, e.clientHeight] as const);
+
+  test("of the archive stand on the time axis with their text, which stays text", () =>
+    shown(noted, {}, async ({ page }) => {
+      await told(page);
+      const [words, height] = await axis(page);
+      expect(words).toContain(`Note 1, 100`);
+      expect(words).toContain(text);
+      expect(height).toBe(28 + 36);
+      expect(await lit(page, "time-axis")).toBeGreaterThan(50);
+      expect(await page.$$eval("#view img, .notes img, .notes script", (all) => all.length)).toBe(0);
+      // Out of sight it is not drawn.
+      await page.evaluate(() => window.__report!.set({ t: [200e9, 250e9] }));
+      expect(await lit(page, "time-axis")).toBe(0);
+    }));
+
+  test("a reader writes one on what is brushed; the link carries it, and it can be removed", () =>
+    shown(html, { hash: "#brush=100-150" }, async ({ page }) => {
+      await told(page);
+      expect(await axis(page)).toEqual([expect.not.stringContaining("Note"), 28]);
+      await page.click("[data-role=note]");
+      await page.type("[data-role=note-text]", text);
+      await page.keyboard.press("Enter");
+      await told(page);
+      const { hash } = new URL(page.url());
+      expect(hash).toMatch(/note=100-150%3Acache/);
+      expect(hash).not.toMatch(/[<>" ]/);
+      const items = (of: Page) => of.$$eval("[data-role=link-notes] li", (all) => all.map((e) => [e.textContent, e.querySelectorAll("img, script").length]));
+      expect(await items(page)).toEqual([[expect.stringContaining(text), 0]]);
+      expect((await axis(page))[0]).toContain(text);
+      await shown(html, { hash }, async ({ page: other }) => {
+        await told(other);
+        expect(await items(other)).toEqual(await items(page));
+        expect(await lit(other, "time-axis")).toBeGreaterThan(30);
+        // Its link leads to its time, and keeps it.
+        await other.click("[data-role=link-notes] a");
+        await told(other);
+        expect((await stats(other)).domain.t).toEqual([50e9, 200e9]);
+        expect(await items(other)).toHaveLength(1);
+        await other.click("[data-role=note-remove]");
+        await told(other);
+        expect(new URL(other.url()).hash).not.toContain("note=");
+        expect(await other.$eval("[data-role=notes]", (e) => (e as HTMLElement).hidden)).toBe(true);
+      });
+    }));
+
+  test("key m opens the field, Escape closes it, and an empty text is no note", () =>
+    shown(html, {}, async ({ page }) => {
+      await page.keyboard.press("m");
+      const isOpen = () => page.evaluate(() => document.activeElement?.getAttribute("data-role") === "note-text");
+      expect(await isOpen()).toBe(true);
+      await page.keyboard.press("Escape");
+      expect(await isOpen()).toBe(false);
+      await page.keyboard.press("m");
+      await page.keyboard.press("Enter");
+      await told(page);
+      expect(new URL(page.url()).hash).toBe("");
+    }));
+
+  test("are printed", () =>
+    shown(noted, { hash: "#note=200-220:of%20the%20link" }, async ({ page }) => {
+      await told(page);
+      await page.emulateMediaType("print");
+      await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+      expect(await lit(page, "time-axis")).toBeGreaterThan(50);
+      const seen = await page.$eval("[data-role=notes]", (e) => [e.textContent, e.getBoundingClientRect().height > 20] as const);
+      expect(seen).toEqual([expect.stringContaining("of the link"), true]);
+    }));
+});
+
+describe("view as a picture", () => {
+  test("is one PNG of the panels in sight, with a caption", () =>
+    shown(html.replace('<div id="view">', '<p class="headline"><b>Every burst outran the target</b></p><div id="view">'), { hash: "#t=100-200&only=operation:write" }, async ({ page }) => {
+      await told(page);
+      const to = mkdtempSync(join(tmpdir(), "iosonar-saved-"));
+      const client = await page.createCDPSession();
+      await client.send("Page.setDownloadBehavior", { behavior: "allow", downloadPath: to });
+      await plot(page);
+      await page.click("[data-role=save-view]");
+      const file = () => readdirSync(to).find((name) => name.endsWith(".png"));
+      await expect.poll(file, { timeout: 10_000 }).toBeTruthy();
+      expect(file()).toMatch(/\.view\.png$/);
+      const bytes = readFileSync(join(to, file()!));
+      rmSync(to, { recursive: true });
+      expect([...bytes.subarray(0, 8)]).toEqual([137, 80, 78, 71, 13, 10, 26, 10]);
+      const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+      const found = await page.evaluate(async (base64) => {
+        const image = new Image();
+        image.src = `data:image/png;base64,${base64}`;
+        await image.decode();
+        const canvas = document.createElement("canvas");
+        [canvas.width, canvas.height] = [image.width, image.height];
+        const ctx = canvas.getContext("2d")!;
+        ctx.drawImage(image, 0, 0);
+        const dark = (x: number, y: number, w: number, h: number) => {
+          const { data } = ctx.getImageData(x, y, w, h);
+          let n = 0;
+          for (let i = 0; i < data.length; i += 4) if (data[i]! + data[i + 1]! + data[i + 2]! < 450) n++;
+          return n;
+        };
+        const sonar = document.querySelector("[data-panel=sonar]")!.getBoundingClientRect();
+        // Lines of the caption: headline, name, view, filter; then the panels.
+        return { width: sonar.width, lines: [16, 38, 56, 74].map((y) => dark(16, y, 300, 16)), rest: dark(0, 130, image.width, image.height - 130), sonar: sonar.height };
+      }, bytes.toString("base64"));
+      expect(width).toBe(Math.round(found.width + 32));
+      expect(height).toBeGreaterThan(found.sonar);
+      // What is folded is not in sight.
+      expect(height).toBeLessThan(1000 + found.sonar / 2);
+      for (const line of found.lines) expect(line).toBeGreaterThan(60);
+      expect(found.rest).toBeGreaterThan(2000);
+    }));
+});
 
 describe("touch", () => {
   test("one finger pans, two zoom, a long press picks", () =>

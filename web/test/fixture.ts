@@ -12,6 +12,7 @@ import {
   type PageGrid,
   type PageMachine,
   type PageMeta,
+  type PageNote,
   type PageRelation,
   type PageRun,
   type PageSeries,
@@ -348,6 +349,8 @@ export interface PageOptions extends FixtureOptions {
   readonly samples?: number;
   /** Whether causes are known over time: they are, unless this says otherwise. */
   readonly blame?: boolean;
+  /** Notes of users. */
+  readonly notes?: readonly PageNote[];
 }
 
 function gridsOf(run: number, r: Requests, withResponse: boolean): { grids: PageGrid[]; text: string } {
@@ -725,6 +728,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
     },
     machine: isLoad || options.samples === 0 ? null : machineOf(r, options.samples ?? 400),
     blame: isLoad || options.blame === false ? null : blameOf(r),
+    notes: [...(options.notes ?? [])],
   };
   const blocks =
     grids.text +

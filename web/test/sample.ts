@@ -233,6 +233,7 @@ export function sampleRun(name: string, slow: number): PageRun {
     detail: { requests: 523_012, embedded: 523_012, one_of: 1, has_places: true, side_car: null },
     machine: null,
     blame: null,
+    notes: [],
   };
 }
 

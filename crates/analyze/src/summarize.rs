@@ -101,6 +101,7 @@ impl Summary {
             cautions: Vec::new(),
             judgement: None,
             story: None,
+            notes: Vec::new(),
         };
         if info.tool == RECORDING {
             summary.forget_means();

@@ -5,7 +5,7 @@ use crate::{
     ByScope, Caution, CountsByOp, ErrorCount, Health, Judgement, Machine, OtherOp, Parts, PathFacts,
     Percentile, Rate, Span, Story, TimeStats, Verdict, Verdicts,
 };
-use iosonar_archive::{ProcessLoad, RunState, Verified};
+use iosonar_archive::{Note, ProcessLoad, RunState, Verified};
 use iosonar_plan::{OverlapPolicy, Stamp};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,9 @@ pub struct Summary {
     /// What happened, why, what the figures are worth, and what to do. Absent in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story: Option<Story>,
+    /// Notes of users on parts of the time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// Verdict on the figures. Absent if nothing is known of the machine, as in results of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,

@@ -113,6 +113,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
+        Command::Note(args) => commands::note(args),
         Command::Explain(args) => commands::explain(&args),
         Command::Doctor(args) => commands::doctor(&args),
         Command::Live(args) => commands::live(&args),

@@ -4,6 +4,7 @@ use crate::error::{RECORDING_FACTS, RUN};
 use crate::extents::{MapsWriter, TargetMap, read_maps};
 use crate::faults::{self, Fault, FaultBytes};
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
+use crate::notes::{self, NOTES, Note};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::path::{PathCounts, PathWriter, RequestPath, read_paths};
 use crate::path_windows::PathWindows;
@@ -18,6 +19,7 @@ use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const PLAN: &str = "plan.toml";
 const ENVIRONMENT: &str = "environment.json";
@@ -53,6 +55,10 @@ pub const HISTOGRAMS: &str = "histograms.hlog";
 pub const EVENTS: &str = "events";
 /// Directory with the archives of a run's processes, until they are merged.
 pub const PARTS: &str = "parts";
+/// Maximum size of the notes: as many and as long as they may be, escaped.
+const NOTES_LIMIT: u64 = 1 << 20;
+/// Files of a running result change more often than this: samples arrive each second.
+const STILL: Duration = Duration::from_secs(10);
 /// Suffix of files that are not complete yet.
 const TEMPORARY: &str = ".tmp";
 
@@ -75,7 +81,7 @@ pub fn is_kept_plan(file: &Path) -> bool {
 }
 
 /// Names of the files and directories of an archive.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     PLAN,
     ENVIRONMENT,
     ENVIRONMENT_AFTER,
@@ -96,6 +102,7 @@ const NAMES: [&str; 20] = [
     RECORDING_FACTS,
     EVENTS,
     PARTS,
+    NOTES,
 ];
 
 /// Whether a path below an archive's directory belongs to the archive. Anything else is foreign.
@@ -785,6 +792,51 @@ impl Archive {
         }
     }
 
+    /// Notes of users, in the order of their times.
+    ///
+    /// # Errors
+    /// Reading failed, or a note is invalid.
+    pub fn notes(&self) -> Result<Vec<Note>> {
+        let path = self.dir.join(NOTES);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let text = read_text(&path, NOTES_LIMIT).map_err(|e| ArchiveError::io(&path, e.into()))?;
+        notes::of_lines(&text).map_err(|why| ArchiveError::damaged(&path, why))
+    }
+
+    /// Changes the notes, and writes them if they differ; one process at a time does so. Records and figures stay as they are.
+    ///
+    /// # Errors
+    /// Another process changes them ([`ArchiveError::is_busy`]), or reading or writing failed.
+    pub fn change_notes<T>(&self, change: impl FnOnce(&mut Vec<Note>) -> T) -> Result<T> {
+        let path = self.dir.join(NOTES);
+        let lock = File::open(&self.dir).map_err(|e| ArchiveError::io(&self.dir, e))?;
+        // Without file locks there is no alternative.
+        if let Err(error @ TryLockError::WouldBlock) = lock.try_lock() {
+            return Err(ArchiveError::io(&path, error.into()));
+        }
+        let before = self.notes()?;
+        let mut after = before.clone();
+        let changed = change(&mut after);
+        after.sort_by_key(|note| (note.from_ns, note.to_ns));
+        if after.is_empty() && !before.is_empty() {
+            remove_own(&path).map_err(|e| ArchiveError::io(&path, e))?;
+        } else if after != before {
+            write_whole(&path, &notes::to_lines(&after))?;
+        }
+        Ok(changed)
+    }
+
+    /// Whether the run is not finished and its files changed a moment ago: another process is writing them.
+    pub fn is_being_written(&self) -> bool {
+        let is_recent = |name: &str| {
+            let modified = fs::metadata(self.dir.join(name)).and_then(|metadata| metadata.modified());
+            modified.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < STILL))
+        };
+        self.run.state == RunState::Running && [LOG, SERIES_LOG, RUN].into_iter().any(is_recent)
+    }
+
     /// Whether the run has ended, but its result was not converted because the disk was full.
     pub fn awaits_conversion(&self) -> bool {
         let is_there = |name: &str| self.dir.join(name).exists();
@@ -1167,6 +1219,46 @@ mod tests {
         assert!(seen == records && read_all(&archive).0 == records);
         // Everything has been observed.
         writer.finish_observed(&mut |_| panic!("it is converted already")).unwrap();
+    }
+
+    #[test]
+    fn notes_are_kept_sorted_beside_the_records() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, log) = new_archive(scratch.path(), &plan());
+        drop(log);
+        let running = Archive::open(&dir).unwrap();
+        assert!(running.is_being_written());
+        let archive = writer.finish().unwrap();
+        writer.write_run(&RunInfo { state: RunState::Finished, ..run() }).unwrap();
+        assert!(!Archive::open(&dir).unwrap().is_being_written());
+        let records = fs::read(dir.join(RECORDS)).unwrap();
+        assert_eq!(archive.notes().unwrap(), []);
+        let note = |from: u64, text: &str| Note::new(from, from + 1, text).unwrap();
+        archive.change_notes(|notes| notes.push(note(5, "later"))).unwrap();
+        archive.change_notes(|notes| notes.push(note(1, "earlier"))).unwrap();
+        assert_eq!(archive.notes().unwrap(), [note(1, "earlier"), note(5, "later")]);
+        let other = File::open(&dir).unwrap();
+        other.try_lock().unwrap();
+        assert!(archive.change_notes(Vec::clear).is_err_and(|error| error.is_busy()));
+        drop(other);
+        assert_eq!(fs::read(dir.join(RECORDS)).unwrap(), records);
+        archive.change_notes(Vec::clear).unwrap();
+        assert!(!dir.join(NOTES).exists());
+        // Notes belong to the archive, and are removed with it.
+        archive.change_notes(|notes| notes.push(note(1, "again"))).unwrap();
+        remove_archive(&dir).unwrap();
+        assert!(!dir.exists());
+    }
+
+    #[test]
+    fn damaged_notes_are_refused_with_their_line() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, _) = new_archive(scratch.path(), &plan());
+        let archive = writer.finish().unwrap();
+        fs::write(dir.join(NOTES), "{}\n").unwrap();
+        let error = archive.notes().unwrap_err();
+        assert!(error.is_damage() && error.to_string().contains("notes.jsonl: line 1: "), "{error}");
+        assert!(archive.change_notes(Vec::clear).is_err() && dir.join(NOTES).exists());
     }
 
     #[test]

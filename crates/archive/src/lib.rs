@@ -17,6 +17,7 @@ mod frame;
 mod journal;
 mod log;
 mod names;
+mod notes;
 mod pages;
 mod parquet;
 mod path;
@@ -46,6 +47,7 @@ pub use journal::{
     JOURNAL_HEAD, JOURNAL_SLOTS, JournalError, SLOT_WORDS, journal_head, read_journal, slot_ended, slot_of,
 };
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
+pub use notes::{LONGEST_NOTE, MOST_NOTES, NOTES, Note};
 pub use parquet::{ColumnBatch, ROW_GROUP, RecordFile, read_records_from};
 pub use path::{PathCounts, RequestPath, SampledLatency};
 pub use path_windows::{PathWindows, PathWindowsFile};

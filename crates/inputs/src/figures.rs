@@ -5,7 +5,7 @@ use iosonar_analyze::{
     Detection, DetectorId, During, Judgement, Limits, Machine, OutsideCause, Passing, PathFacts, Story,
     Summary, Tally, TimeRange, Wanted, pass,
 };
-use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
+use iosonar_archive::{ArchiveError, Note, RECORDING, RunInfo};
 use iosonar_evidence::Environment;
 use iosonar_judge::{Case, Samples};
 use iosonar_plan::{Decimal, Plan};
@@ -124,6 +124,7 @@ pub(crate) fn summarize(
     let summary = Summary {
         percentiles: tally.percentiles(&options.percentiles),
         machine: input.and_then(Input::machine),
+        notes: input.map(Input::notes).unwrap_or_default(),
         ..Summary::new(tally, plan, info)
     };
     let path = input.and_then(|input| input.path(summary.run.has_timetable));
@@ -193,6 +194,11 @@ impl Input {
     pub fn machine(&self) -> Option<Machine> {
         let machine = self.beside(Machine::of(self.archive()?))?;
         Some(machine).filter(|machine| *machine != Machine::default())
+    }
+
+    /// Notes of users on a run; none, too, if they cannot be read (see [`Input::unread`]).
+    pub(crate) fn notes(&self) -> Vec<Note> {
+        self.archive().and_then(|archive| self.beside(archive.notes())).unwrap_or_default()
     }
 
     /// Steps of the requests in the kernel, if they were traced and can be read (see [`Input::unread`]).

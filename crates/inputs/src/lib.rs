@@ -172,7 +172,8 @@ impl Input {
     }
 
     /// The summary beside the records, if it equals a new one: it was made by this very version, of a finished run that
-    /// matches plan and facts, of the same number of records, and with these limits. It has no percentiles that were asked for.
+    /// matches plan and facts, of the same number of records, and with these limits. It has no percentiles that were asked for, and the
+    /// notes of now.
     pub fn summary(&self, limits: &Limits) -> Option<Summary> {
         let Kind::Archive(opened) = &self.kind else { return None };
         let file = opened.file.as_ref()?;
@@ -188,7 +189,7 @@ impl Input {
             && summary.stamps == without_figures.stamps
             && summary.counts.records() == file.records_before(file.parts())
             && summary.limits.are_of(limits);
-        is_same.then(|| Summary { percentiles: Vec::new(), ..summary })
+        is_same.then(|| Summary { percentiles: Vec::new(), notes: self.notes(), ..summary })
     }
 
     /// The judgement that was kept with a run; `None`, too, if it cannot be read: then the run is judged again.

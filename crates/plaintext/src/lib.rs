@@ -13,6 +13,7 @@ pub mod lines;
 mod mail;
 pub mod maps;
 mod markdown;
+pub mod notes;
 pub mod stamps;
 mod story;
 mod summary;

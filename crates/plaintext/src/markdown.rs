@@ -1,5 +1,6 @@
 //! A result as Markdown, to be pasted into a report or a bug: headline, reasons, figures, events, and how it was made.
 
+use crate::notes;
 use crate::stamps;
 use crate::summary::{engine_and_depth, place, state};
 use iosonar_analyze::{Severity, Statement, Story, Summary, TimeStats};
@@ -22,6 +23,7 @@ pub fn markdown(summary: &Summary, page: Option<&str>) -> String {
     }
     out += &figures(summary);
     out += &story.map_or(String::new(), events);
+    out += &notes::markdown(&summary.notes);
     out += &cautions(summary);
     out += &made(summary);
     if let Some(page) = page {

@@ -1,6 +1,7 @@
 //! The story of a result in at most 24 lines: event, reasons, worth and remedy; then the figures that matter most.
 
 use crate::lines::{COLUMNS, Lines};
+use crate::notes;
 use crate::stamps;
 use crate::summary::state;
 use iosonar_analyze::{
@@ -23,10 +24,12 @@ const LINES_OF_EVENT: usize = 2;
 pub fn story(summary: &Summary) -> String {
     let (head, figures, foot) = (head(summary), figures(summary), foot(summary));
     let room = STORY_LINES.saturating_sub(head.count() + figures.count() + foot.count());
+    let notes = notes::of_story(&summary.notes, room);
+    let room = room.saturating_sub(notes.count());
     let parts = summary.story.as_ref().map_or(Lines::new(COLUMNS), |story| parts(story, room));
     let room = room.saturating_sub(parts.count());
     let events = summary.story.as_ref().map_or(Lines::new(COLUMNS), |story| events(story, room));
-    [head, figures, parts, events, foot].map(Lines::finish).concat()
+    [head, figures, notes, parts, events, foot].map(Lines::finish).concat()
 }
 
 /// A line for each of several targets and phases; of many the first ones, those with another verdict before them.

@@ -22,6 +22,7 @@ pub mod loads;
 pub mod matrix;
 mod new_archive;
 mod new_text;
+pub mod note;
 pub mod record;
 pub mod replay;
 pub mod request_logs;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{
     Plain, Run, empty, extent_latencies, extreme, machine_series, replay, with_faults, with_findings,
-    with_headline, with_path, with_story,
+    with_headline, with_notes, with_path, with_story,
 };
 use iosonar_analyze::findings::TimeRange;
 use iosonar_analyze::{Cause, CauseShare, LimitResult};
@@ -32,6 +32,7 @@ fn runs() -> Vec<(&'static str, Run)> {
         ("no-timetable", closed),
         ("empty", empty(&["/dev/sdx"])),
         ("story", with_path(with_story(with_findings(replay(20_000, 120.0, true))))),
+        ("notes", with_notes(with_story(with_findings(replay(20_000, 120.0, true))))),
         ("story-faults", with_story(with_faults(replay(5_000, 60.0, false), 120))),
     ]
 }
@@ -351,6 +352,26 @@ fn failed_requests_are_marked_in_every_picture_of_times() {
         (r.outcome, r.result) = (iosonar_archive::Outcome::Failed, -5);
     }
     assert!(crosses(&draw(&run, Picture::SONAR, Theme::Light)) > 100, "where all fail, they are seen");
+}
+
+#[test]
+fn notes_are_above_pictures_over_time_and_stay_text() {
+    let run = with_notes(replay(2_000, 60.0, false));
+    let texts = |stem| -> Vec<String> {
+        draw(&run, one(stem), Theme::Light).texts().map(|text| text.text.clone()).collect()
+    };
+    for stem in ["g00.response", "g01.latency.realtime", "g000.overview.thrp", "sheet"] {
+        let texts = texts(stem);
+        let of = |begin: &str| {
+            texts.iter().find(|text| text.starts_with(begin)).unwrap_or_else(|| panic!("{stem}: {begin}"))
+        };
+        assert_eq!(of("1 a backup"), "1 a backup started", "{stem}");
+        assert!(of("4 </text>").contains("</script> \\u{1b}[2J"), "{stem}: {texts:?}");
+    }
+    // Over numbers of requests there is no time.
+    assert!(!texts("g06.latency.bins").iter().any(|text| text.starts_with("1 a backup")));
+    let drawn = svg(&draw(&run, one("g00.response"), Theme::Light));
+    assert!(drawn.contains("&lt;/text&gt;&lt;script&gt;") && !drawn.contains("<script>"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 /** In which attributes the brushed requests differ from the others in sight. */
 
 import { FAILED, EXCEPTIONAL, type Points } from "../format/points";
+import { FilteredRun, type Kept } from "../model/filtered-run";
 import { neighbours } from "../model/neighbours";
 import { type Brush, type Range, xRange } from "../model/view";
 import { count, plainPercent } from "../render/units";
@@ -39,6 +40,12 @@ export interface BubbleUp {
 
 /** A comparison, or the sentence why there is none. */
 export function bubbleUp(scene: Scene, brush: Brush): BubbleUp | string {
+  const { data } = scene;
+  // Facts about neighbours are those among all requests.
+  return data instanceof FilteredRun ? compared({ ...scene, data: data.whole }, brush, data.kept) : compared(scene, brush);
+}
+
+function compared(scene: Scene, brush: Brush, kept?: Kept): BubbleUp | string {
   const { points } = scene.data;
   if (points.isEmpty) return "The page has no single requests to compare: open the .trace file (report --side-car).";
   const { base } = scene.view;
@@ -50,7 +57,7 @@ export function bubbleUp(scene: Scene, brush: Brush): BubbleUp | string {
   if (!blocks) return "Reading single requests …";
   const known = tablesOf(scene, blocks);
   const weight = points.isComplete ? () => 1 : weightOf(points.detail.one_of);
-  const counted = countAll(scene, brush, blocks, range, known, weight);
+  const counted = countAll(scene, brush, blocks, range, known, weight, kept);
   const { inside, outside } = counted;
   if (inside.n < FEWEST || outside.n < FEWEST) return tooFew(inside.n, outside.n);
   const differences = known
@@ -60,7 +67,7 @@ export function bubbleUp(scene: Scene, brush: Brush): BubbleUp | string {
 }
 
 /** An attribute with the values of all requests: they are found once, and counted for each brush. */
-interface Table {
+export interface Table {
   readonly attribute: Attribute;
   readonly columns: ReadonlyMap<Points, Uint16Array>;
 }
@@ -70,7 +77,8 @@ const NONE = 0xffff;
 
 const lastTables = new WeakMap<object, { readonly ordinate: string; readonly blocks: readonly Points[]; readonly tables: readonly Table[] }>();
 
-function tablesOf(scene: Scene, blocks: readonly Points[]): readonly Table[] {
+/** The attributes of some blocks. */
+export function tablesOf(scene: Scene, blocks: readonly Points[]): readonly Table[] {
   const { points } = scene.data;
   const ordinate = ordinateOf(scene);
   const last = lastTables.get(points);
@@ -144,6 +152,7 @@ function countAll(
   range: Range,
   known: readonly Table[],
   weight: (flags: number) => number,
+  kept: Kept | undefined,
 ): { readonly inside: Side; readonly outside: Side } {
   const side = (): Side => ({
     n: 0,
@@ -153,8 +162,10 @@ function countAll(
   const time = timeOf(scene);
   for (const block of blocks) {
     const [requests, of] = [new Uint32Array(block.n), new Uint8Array(block.n)];
+    const mask = kept?.get(block);
     let n = 0;
     eachPoint([block], scene, range, (points, i, at) => {
+      if (mask?.[i] === 0) return;
       // As in all figures of latency, without the failed ones.
       if (points.classes[i]! & FAILED) return;
       const isInside = at >= from && at < to && (!y || isWithin(time(points, i), y));

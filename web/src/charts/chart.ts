@@ -41,4 +41,6 @@ export interface SmallChart {
   /** The numbers as a table: head, then rows. */
   readonly table: (context: ChartContext) => readonly (readonly Cell[])[];
   readonly draw: (painter: Painter, box: Box, context: ChartContext) => Hover;
+  /** Whether it can show a part of the requests. */
+  readonly isFiltered?: boolean;
 }

@@ -31,6 +31,7 @@ export const DELAY: TimeChart = {
   describe,
   table,
   draw,
+  isFiltered: true,
   side,
   marksFailed: true,
 };

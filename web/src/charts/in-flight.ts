@@ -31,6 +31,7 @@ export const IN_FLIGHT: TimeChart = {
   },
   table,
   draw,
+  isFiltered: true,
   side: (p, _box, scene) =>
     meanings(p, scene, [
       { text: "median of each moment", color: scene.palette.text, width: 1.5 },

@@ -17,6 +17,7 @@ export const OVERVIEW: TimeChart = {
   describe: () => "The whole run; the frame shows the part that the other panels show.",
   table: () => [],
   draw,
+  isFiltered: true,
 };
 
 export function overviewPlot(p: { width: number; height: number }): Box {

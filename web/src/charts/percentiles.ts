@@ -188,4 +188,5 @@ export const PERCENTILES: SmallChart = {
   describe,
   table,
   draw,
+  isFiltered: true,
 };

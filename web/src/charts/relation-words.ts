@@ -19,6 +19,8 @@ export interface Kind {
   readonly isQueue?: boolean;
   /** Both axes are the latency of the same request, in A and in B. */
   readonly isPairs?: boolean;
+  /** Whether it can show a part of the requests. */
+  readonly isFiltered?: boolean;
 }
 
 /** Fewer requests in a column tell nothing of it. */

@@ -26,6 +26,7 @@ function chart(kind: Kind): SmallChart {
     describe: (context) => describe(context, kind),
     table: (context) => table(context, kind),
     draw: (p, box, context) => draw(p, box, context, kind),
+    isFiltered: kind.isFiltered === true,
   };
 }
 
@@ -130,6 +131,7 @@ export const LATENCY_DELAY = chart({
   y: "latency",
   under: ["on time", "< 1 µs"],
   unit: "of delay",
+  isFiltered: true,
 });
 
 export const DELAY_WAITING = chart({

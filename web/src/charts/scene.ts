@@ -60,6 +60,8 @@ export interface TimeChart {
   readonly describe: (scene: Scene) => string;
   readonly table: (scene: Scene) => readonly (readonly Cell[])[];
   readonly draw: (p: Painter, box: Box, scene: Scene) => Drawn;
+  /** Whether it can show a part of the requests. */
+  readonly isFiltered?: boolean;
   /** Whether failed requests have marks in it, which a legend explains. */
   readonly marksFailed?: boolean;
   /** How many lines and areas have their names beside it, where two lines of words may not be what they need. */

@@ -27,6 +27,7 @@ export const SEEK: TimeChart = {
   describe: (scene) => `Places of requests over time, from 0 to ${bytes(height(scene))}.`,
   table,
   draw,
+  isFiltered: true,
   side,
 };
 

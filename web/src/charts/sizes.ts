@@ -137,4 +137,5 @@ export const SIZES: SmallChart = {
   describe,
   table,
   draw,
+  isFiltered: true,
 };

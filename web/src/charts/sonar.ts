@@ -90,6 +90,7 @@ export const SONAR: TimeChart = {
   describe: describe,
   table: table,
   draw: draw,
+  isFiltered: true,
   marksFailed: true,
 };
 

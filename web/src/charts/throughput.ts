@@ -23,6 +23,7 @@ export const THROUGHPUT: TimeChart = {
       : "Requests per second, wanted and done, over time.",
   table,
   draw,
+  isFiltered: true,
   side: (p, _box, scene) => {
     const { run, palette } = scene;
     const demanded = { text: "wanted", color: palette.demanded, dash: [5, 3] };

@@ -171,7 +171,28 @@ machine: PageMachine | null,
 /**
  * Causes of waiting over time; absent where none was found.
  */
-blame: PageBlame | null, };
+blame: PageBlame | null, 
+/**
+ * Notes of users, by time.
+ */
+notes: Array<PageNote>, };
+
+/**
+ * A note of a user on a part of the time.
+ */
+export type PageNote = { 
+/**
+ * Start.
+ */
+from_ns: number, 
+/**
+ * End; equal to the start for a moment.
+ */
+to_ns: number, 
+/**
+ * Text of the user.
+ */
+text: string, };
 
 /**
  * A limit.

@@ -1,7 +1,8 @@
 /** The view in the page's address, so that a link leads to a finding: `#t=64.1-66&y=1e-4-10&base=due&on=rw`. */
 
 import type { PageBase } from "../format/page";
-import type { Bounds, Classes, Ordinate, Range, Shown, Transfer, View } from "./view";
+import { cleanNote, LONGEST_NOTE, MOST_NOTES } from "./notes";
+import type { Bounds, Classes, Note, Only, Ordinate, Range, Shown, Transfer, View } from "./view";
 
 const BASES: readonly PageBase[] = ["start", "due", "completion", "number"];
 const ORDINATES: readonly Ordinate[] = ["response", "latency"];
@@ -10,6 +11,9 @@ const TRANSFERS: readonly Transfer[] = ["log", "equal", "linear"];
 const NUMBER = String.raw`(\d*\.?\d+(?:e[+-]?\d+)?)`;
 const RANGE = new RegExp(`^${NUMBER}-${NUMBER}$`, "i");
 const SECOND = 1e9;
+/** A link has at most so many conditions, and no longer values. */
+const MOST_ONLY = 8;
+const LONGEST_VALUE = 200;
 
 /** What differs from `home`, without `#`. */
 export function toHash(view: View, home: View): string {
@@ -36,17 +40,22 @@ export function toHash(view: View, home: View): string {
   if (view.picked !== undefined) parts.push(`sel=${view.pickedIn ? "B:" : ""}${view.picked}`);
   if (view.brush) range("brush", view.brush, [NaN, NaN], view.base === "number" ? 1 : SECOND, 9);
   if (view.brush && view.brushY) parts.push(`durations=${seconds(view.brushY)}`);
+  for (const { attribute, value } of view.only ?? []) put("only", `${attribute}:${value}`);
+  for (const { time: [from, to], text } of view.notes ?? []) put("note", `${tidy(from / SECOND, 9)}-${tidy(to / SECOND, 9)}:${text}`);
   if (view.theme) put("theme", view.theme);
   return parts.join("&");
 }
 
 /** `home` with what a hash says; what it says wrongly is left out. */
 export function fromHash(hash: string, home: View, bounds: Bounds): View {
-  const told = new Map<string, string>();
-  for (const part of hash.replace(/^#/, "").split("&")) {
+  const parts = hash.replace(/^#/, "").split("&").map((part): [string, string] => {
     const [name = "", value = ""] = part.split("=", 2);
-    told.set(name, decode(value));
-  }
+    return [name, decode(value)];
+  });
+  const told = new Map(parts);
+  const several = (name: string, most: number) => parts.filter((part) => part[0] === name).slice(0, most).map((part) => part[1]);
+  const only = several("only", MOST_ONLY).flatMap(onlyOf);
+  const notes = several("note", MOST_NOTES).flatMap((text) => noteOf(text, bounds.time));
   const one = <T extends string>(name: string, of: readonly T[], otherwise: T): T =>
     of.find((v) => v === told.get(name)) ?? otherwise;
   const base = one("base", BASES, home.base);
@@ -72,7 +81,23 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
     theme: theme === "light" || theme === "dark" ? theme : undefined,
     brush,
     brushY: brush && range(told.get("durations"), SECOND, bounds.y),
+    only: only.length > 0 ? only : undefined,
+    notes: notes.length > 0 ? notes : undefined,
   };
+}
+
+/** `operation:write`. */
+function onlyOf(text: string): Only[] {
+  const [, attribute, value] = /^([a-z-]+):(.+)$/s.exec(text) ?? [];
+  return attribute === undefined || value === undefined || value.length > LONGEST_VALUE ? [] : [{ attribute, value }];
+}
+
+/** `18.8-19.9:text`. */
+function noteOf(told: string, bounds: Range): Note[] {
+  const at = told.indexOf(":");
+  const time = range(told.slice(0, at), SECOND, bounds);
+  const text = cleanNote(told.slice(at + 1, at + 1 + 4 * LONGEST_NOTE));
+  return at < 0 || !time || text === "" ? [] : [{ time, text }];
 }
 
 function letters({ on }: View): string {

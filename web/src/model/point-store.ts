@@ -47,6 +47,17 @@ export class PointStore {
     this.sources = blocks.map((block) => source(block.n, block.fromUs, block.toUs, () => Promise.resolve(block)));
   }
 
+  /** A store of requests that are decoded already, and are all. */
+  static of(detail: PageDetail, hasPlaces: boolean, blocks: readonly Points[]): PointStore {
+    const store = new PointStore({ ...detail, has_places: hasPlaces }, [], {} as Decoder, () => undefined, () => undefined);
+    store.sources = blocks.map((points) => ({
+      ...source(points.n, points.fromUs, points.toUs, () => Promise.reject(new Error("it is decoded"))),
+      points,
+      state: "ready",
+    }));
+    return store;
+  }
+
   /** From now on a side-car has all requests. */
   use(sideCar: SideCar): void {
     this.sources = sideCar.blocks.map((b, i) => source(b.n, b.from_us, b.to_us, () => sideCar.read(i)));

@@ -29,8 +29,10 @@ export class RunData {
     private readonly onSkipped: (what: string) => void,
     /** Something was decoded; with the name of a grid, only that. */
     private readonly onChange: (grid?: string) => void,
+    /** Single requests that are decoded already. */
+    points?: PointStore,
   ) {
-    this.points = new PointStore(run.detail, blocks.points, decoder, onSkipped, () => onChange());
+    this.points = points ?? new PointStore(run.detail, blocks.points, decoder, onSkipped, () => onChange());
   }
 
   /** A grid, or undefined while it is being decoded. */

@@ -44,6 +44,34 @@ export interface View {
   readonly brush?: Range | undefined;
   /** The brushed durations in nanoseconds; absent: all. */
   readonly brushY?: Range | undefined;
+  /** Only requests with all of these values are shown; absent: all requests. */
+  readonly only?: readonly Only[] | undefined;
+  /** Notes of readers, which the link carries. */
+  readonly notes?: readonly Note[] | undefined;
+}
+
+/** A value of an attribute, both by their names. */
+export interface Only {
+  readonly attribute: string;
+  readonly value: string;
+}
+
+/** A note on a part of the time in nanoseconds, with one line of text. */
+export interface Note {
+  readonly time: Range;
+  readonly text: string;
+}
+
+/** `view` with one more condition, in place of another one on the attribute. */
+export function withOnly(view: View, only: Only): View {
+  const others = (view.only ?? []).filter(({ attribute }) => attribute !== only.attribute);
+  return { ...view, only: [...others, only] };
+}
+
+/** `view` without a condition. */
+export function withoutOnly(view: View, { attribute }: Only): View {
+  const left = (view.only ?? []).filter((only) => only.attribute !== attribute);
+  return { ...view, only: left.length > 0 ? left : undefined };
 }
 
 /** A brushed rectangle: a part of the x axis, and durations; without them all. */

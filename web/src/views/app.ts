@@ -3,12 +3,13 @@
 // First, as it brings the charts: beside each other they pack better, and the page is to stay small.
 import { MACHINE, Panels } from "./panels";
 import type { PageMeta } from "../format/page";
-import type { View } from "../model/view";
+import { timeInQuestion, type View, withoutOnly } from "../model/view";
 import type { Workshop } from "../work/workshop";
 import { listenToAddress } from "./address";
 import { Bar } from "./bar";
 import { el } from "./dom";
 import { Drawing } from "./drawing";
+import { FilterChips } from "./filter-chips";
 import { listenToDrops, openSideCar } from "./files";
 import { fold } from "./fold";
 import { Hand } from "./hand";
@@ -16,12 +17,14 @@ import { openHelp } from "./help";
 import { listenToKeys } from "./keys";
 import { MarkLayer } from "./mark-layer";
 import { Navigation } from "./navigation";
+import { NoteList } from "./note-list";
 import { NoticeBoard } from "./notice-board";
 import { valueAt } from "./panel-axis";
 import { listenToPrint } from "./paper";
 import { PickedRequest } from "./picked-request";
 import { Report } from "./report";
 import { savePanel } from "./save-panel";
+import { saveView } from "./save-view";
 import { SceneSource } from "./scene-source";
 import type { TimePanel } from "./time-panel";
 import { viewKeys } from "./view-keys";
@@ -34,6 +37,8 @@ export class App {
   private readonly scenes: SceneSource;
   private readonly panels: Panels;
   private readonly notices = new NoticeBoard();
+  private readonly chips: FilterChips;
+  private readonly notes: NoteList;
   private readonly bar: Bar;
   private readonly pickedRequest: PickedRequest;
   private readonly navigation: Navigation;
@@ -55,10 +60,12 @@ export class App {
     const scenes = (this.scenes = new SceneSource(report, viewState));
     const panels = (this.panels = new Panels(report, viewState));
     const bar = (this.bar = this.makeBar());
+    const chips = (this.chips = new FilterChips((only) => viewState.show(withoutOnly(viewState.view, only), false)));
+    const notes = (this.notes = this.makeNotes());
     this.pickedRequest = new PickedRequest(report, viewState, scenes, marks, notices);
     this.navigation = new Navigation(report, viewState, panels, this.pickedRequest, notices, bar.root);
     this.hand = new Hand(viewState, scenes, marks, report.firstBase, (panel, x, y) => this.click(panel, x, y));
-    this.drawing = new Drawing(report, viewState, scenes, panels, marks, bar, notices, (error) =>
+    this.drawing = new Drawing(report, viewState, scenes, panels, marks, bar, notices, chips, notes, (error) =>
       this.fail(error),
     );
     this.layOut();
@@ -146,7 +153,19 @@ export class App {
       help: openHelp,
       savePng: () => this.save("png"),
       saveSvg: () => this.save("svg"),
+      saveView: () => this.saveView(),
+      note: () => this.notes.open(),
       openSideCar: (file) => this.openSideCar(file),
+    });
+  }
+
+  private makeNotes(): NoteList {
+    const { report, viewState, notices } = this;
+    const kept = Math.max(0, ...report.meta.runs.map(({ notes }) => notes.length));
+    return new NoteList(kept + 1, {
+      change: (notes) => viewState.show({ ...viewState.view, notes: notes.length > 0 ? notes : undefined }, false),
+      time: () => timeInQuestion(viewState.view),
+      say: (text) => notices.say(text),
     });
   }
 
@@ -161,7 +180,9 @@ export class App {
       { class: "v-time" },
       ...panels.first.map((panel) => panel.root),
       ...(machine ? [machine] : []),
-      // Events stand beside the picture that shows them, and lead there.
+      // Notes and events stand beside the picture that shows them, and lead there.
+      ...document.querySelectorAll(".notes"),
+      this.notes.root,
       ...document.querySelectorAll(".events"),
       ...panels.further.map((panel) => panel.root),
     );
@@ -178,8 +199,8 @@ export class App {
     sonars[0]?.addToHead(drawing.legend.root);
     // At the sonar's right; where there is no room, below it.
     sonars.at(-1)?.root.after(drawing.brush.root);
-    // In the bar it is seen wherever one has scrolled to.
-    bar.root.append(notices.status);
+    // In the bar they are seen wherever one has scrolled to.
+    bar.root.append(this.chips.root, notices.status);
   }
 
   // ---- input ----
@@ -190,7 +211,7 @@ export class App {
       panel.onOpen(() => drawing.tell());
       this.hand.listenTo(panel);
     }
-    for (const panel of panels.small) panel.onOpen(() => panel.tell(scenes.context));
+    for (const panel of panels.small) panel.onOpen(() => panel.tell(scenes.context(panel.chart.isFiltered)));
     const sizes = new ResizeObserver(() => drawing.allChanged());
     // A result of a brush takes room from the panels.
     for (const element of [root, ...panels.overTime.slice(0, 1).map((panel) => panel.root)]) sizes.observe(element);
@@ -210,6 +231,8 @@ export class App {
       "/": () => this.bar.goTo.select(),
       c: showCautions,
       s: () => this.save("png"),
+      v: () => this.saveView(),
+      m: () => this.notes.open(),
       S: () => this.save("svg"),
       "?": openHelp,
       Escape: () => this.clear(),
@@ -235,6 +258,11 @@ export class App {
     // What waits for a calmer moment would be saved as it was.
     this.drawing.drawNow();
     savePanel(form, this.report, this.scenes, this.panels, this.hand.active);
+  }
+
+  private saveView(): void {
+    this.drawing.drawNow();
+    saveView(this.report, this.scenes, this.panels, this.chips.words);
   }
 
   private openSideCar(file: File): void {

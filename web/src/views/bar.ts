@@ -15,6 +15,8 @@ export interface BarActions {
   readonly help: () => void;
   readonly savePng: () => void;
   readonly saveSvg: () => void;
+  readonly saveView: () => void;
+  readonly note: () => void;
   readonly openSideCar: (file: File) => void;
 }
 
@@ -159,6 +161,8 @@ export class Bar {
       button("☾", "dark or light", { "data-role": "theme" }, actions.toggleTheme),
       button("PNG", "save the panel as PNG (s)", { "data-role": "png" }, actions.savePng),
       button("SVG", "save the panel as SVG (S)", { "data-role": "svg" }, actions.saveSvg),
+      button("view", "save the panels in sight as one PNG (v)", { "data-role": "save-view" }, actions.saveView),
+      button("note", "write a note on what is selected, or in sight (m)", { "data-role": "note" }, actions.note),
       ...(this.has.deeper ? [open] : []),
       button("?", "help (?)", { "data-role": "help" }, actions.help),
       file,

@@ -3,9 +3,9 @@
 import { ORDINATE_WORDS, ordinateOf } from "../charts/ordinate";
 import { figureCells, roughly, type SonarFigures, sonarFigures, stepWords, told, whereWords, words } from "../charts/sonar";
 import type { Scene } from "../charts/scene";
-import type { Brush } from "../model/view";
+import type { Brush, Only } from "../model/view";
 import { count, duration } from "../render/units";
-import { bubbleUpElement } from "./bubble-up";
+import { bubbleUpElement, onValue } from "./bubble-up";
 import { button, el, setText } from "./dom";
 
 const FIGURES = ["Requests", "p50", "p99", "Longest"];
@@ -17,7 +17,8 @@ export class BrushResult {
   private readonly table = el("table", { "data-role": "brush" });
   private readonly differences = el("div", {});
 
-  constructor(clear: () => void) {
+  constructor(clear: () => void, filter: (only: Only) => void) {
+    onValue(this.differences, filter);
     this.root.append(
       button("clear", "clear the brush (Esc)", { "data-role": "clear-brush" }, clear),
       this.live,

@@ -1,12 +1,15 @@
 /** Draws once a frame what changed; words and tables follow at leisure. */
 
+import { notesHeight } from "../charts/note-marks";
 import type { Scene } from "../charts/scene";
-import { brushOf, type View } from "../model/view";
+import { brushOf, type View, withOnly } from "../model/view";
 import { writeAddress } from "./address";
 import type { Bar } from "./bar";
 import { BrushResult } from "./brush-result";
+import type { FilterChips } from "./filter-chips";
 import { Legend } from "./legend";
 import { type MarkLayer, overOf } from "./mark-layer";
+import type { NoteList } from "./note-list";
 import type { NoticeBoard } from "./notice-board";
 import type { Panels, VisiblePanel } from "./panels";
 import type { Report } from "./report";
@@ -25,7 +28,10 @@ export class Drawing {
   /** Milliseconds of the last frames. */
   readonly frames: number[] = [];
   readonly legend = new Legend();
-  readonly brush = new BrushResult(() => this.viewState.change({ brush: undefined, brushY: undefined }));
+  readonly brush = new BrushResult(
+    () => this.viewState.change({ brush: undefined, brushY: undefined }),
+    (only) => this.viewState.show(withOnly(this.viewState.view, only), false),
+  );
   private isReady = false;
   private isDirty = true;
   private isOverDirty = true;
@@ -43,6 +49,8 @@ export class Drawing {
     private readonly marks: MarkLayer,
     private readonly bar: Bar,
     private readonly notices: NoticeBoard,
+    private readonly chips: FilterChips,
+    private readonly notes: NoteList,
     private readonly fail: (error: unknown) => void,
   ) {}
 
@@ -70,10 +78,10 @@ export class Drawing {
   }
 
   viewChanged(before: View): void {
-    const { theme, shown, on } = this.viewState.view;
+    const { theme, shown, on, only } = this.viewState.view;
     if (theme !== before.theme) this.scenes.applyTheme();
     // Small panels follow nothing else.
-    if (theme !== before.theme || shown !== before.shown || on !== before.on) this.areSmallDirty = true;
+    if (theme !== before.theme || shown !== before.shown || on !== before.on || only !== before.only) this.areSmallDirty = true;
     this.changed();
   }
 
@@ -136,6 +144,10 @@ export class Drawing {
     const { palette } = this.scenes;
     this.bar.update(this.viewState.view, { read: palette.read, write: palette.write, pushed: palette.readPushed, flush: palette.flush });
     this.notices.tellDamage(this.report.skipped);
+    const { only = [], notes = [] } = this.viewState.view;
+    const index = this.panels.sonars()[0]?.index ?? 0;
+    this.chips.update(only, this.scenes.filter(index), this.report.runs[index]?.points.detail.requests ?? 0);
+    this.notes.update(notes);
     this.tellBrush(false);
     clearTimeout(this.told);
     this.told = setTimeout(() => {
@@ -172,9 +184,9 @@ export class Drawing {
   /** Returns whether it had to be drawn. One that is broken does not take the others along. */
   private drawPanel(one: VisiblePanel): boolean {
     const { panels, scenes } = this;
-    const height = panels.heightOf(one.panel, scenes.isPrinting);
+    const height = panels.heightOf(one.panel, scenes.isPrinting) + (one.panel.id === "time-axis" ? notesHeight(scenes.whole(one.index)) : 0);
     try {
-      const wasDrawn = one.panel.render(scenes.of(one.index), panels.titleOf(one), height, this.keyOf(one));
+      const wasDrawn = one.panel.render(this.sceneOf(one), panels.titleOf(one), height, this.keyOf(one));
       if (wasDrawn) panels.updateToggle(one.panel);
       return wasDrawn;
     } catch (error) {
@@ -183,10 +195,14 @@ export class Drawing {
     }
   }
 
+  private sceneOf({ panel, index }: VisiblePanel): Scene {
+    return panel.chart.isFiltered ? this.scenes.of(index) : this.scenes.whole(index);
+  }
+
   /** What a panel's picture depends on. */
   private keyOf({ panel, index }: VisiblePanel): string {
-    const { on, base, ordinate, transfer, shown, rate, time, number, y, yLinear, dots, bars, brush } = this.viewState.view;
-    const always = [index, this.dataVersion, this.scenes.palette.dark, on, transfer];
+    const { on, base, ordinate, transfer, shown, rate, time, number, y, yLinear, dots, bars, brush, only, notes } = this.viewState.view;
+    const always = [index, this.dataVersion, this.scenes.palette.dark, on, transfer, only, notes];
     if (panel.isOverview) return JSON.stringify([always, base, ordinate]);
     if (panel.isSonar) return JSON.stringify([always, base, ordinate, shown, time, number, y, yLinear, dots, bars, brush]);
     return JSON.stringify([always, base === "number", rate, time, brush, shown, dots]);
@@ -200,7 +216,9 @@ export class Drawing {
 
   /** One small chart a frame, more where there is time: none of them holds up the panels that move. */
   private drawNextSmall(): void {
-    this.smallLeft.shift()?.render(this.scenes.context, this.scenes.ratio);
+    const panel = this.smallLeft.shift();
+    panel?.render(this.scenes.context(panel.chart.isFiltered), this.scenes.ratio);
+    panel?.tellFilter(this.viewState.view.only !== undefined);
     if (this.smallLeft.length > 0) this.request();
   }
 
@@ -222,8 +240,8 @@ export class Drawing {
   tell(): void {
     const { scenes, panels, viewState } = this;
     if (!viewState.held && !scenes.isPrinting) writeAddress(viewState.hash);
-    for (const { panel, index } of panels.visible()) panel.tell(scenes.of(index));
-    for (const panel of panels.small) panel.tell(scenes.context);
+    for (const one of panels.visible()) one.panel.tell(this.sceneOf(one));
+    for (const panel of panels.small) panel.tell(scenes.context(panel.chart.isFiltered));
     this.drawLegend();
     this.tellBrush(true);
   }

@@ -5,7 +5,7 @@ import { el } from "./dom";
 const MOUSE: readonly (readonly [string, string])[] = [
   ["Ctrl and wheel, pinch", "zoom time at the pointer; with Shift the latency. The wheel alone scrolls the page"],
   ["drag", "move"],
-  ["Shift and drag", "select a part of the time: all panels follow. In the sonar, up or down as well: select requests by their duration, too. Beside it stands how they differ from the others"],
+  ["Shift and drag", "select a part of the time: all panels follow. In the sonar, up or down as well: select requests by their duration, too. Beside it stands how they differ from the others; a click on a bar there shows only requests with this value"],
   ["Alt and drag", "zoom to a box"],
   ["double-click", "back to the view before"],
   ["click", "facts of a request"],
@@ -29,6 +29,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["a b x", "run A, run B, difference"],
   ["c", "cautions"],
   ["s S", "save the panel as PNG, as SVG"],
+  ["v", "save the panels in sight as one PNG"],
+  ["m", "write a note on the selected time, or on the time in sight; the link keeps it"],
   ["?", "this help"],
   ["Esc", "clear the selection, close"],
 ];

@@ -107,6 +107,7 @@ export class Navigation {
 
   /** The tiles with numbers lead to panels. */
   followLink(e: MouseEvent): void {
+    if (this.followTime(e)) return;
     const link = e.target instanceof Element ? e.target.closest<HTMLElement>("[data-panel-link]") : null;
     const id = link?.dataset["panelLink"];
     if (!id || e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -117,6 +118,16 @@ export class Navigation {
     e.preventDefault();
     this.scrollTo(found.root);
     found.canvas.focus({ preventScroll: true });
+  }
+
+  /** Links of notes and events lead to their time; the browser would forget the notes of the link, and the filter. */
+  private followTime(e: MouseEvent): boolean {
+    const href = e.target instanceof Element ? e.target.closest('a[href^="#t="]')?.getAttribute("href") : undefined;
+    const { only, notes } = this.viewState.view;
+    if (!href || (!only && !notes) || e.ctrlKey || e.metaKey || e.shiftKey) return false;
+    e.preventDefault();
+    this.viewState.follow(href);
+    return true;
   }
 
   /** Scrolls to the requests where they are out of sight. */

@@ -183,7 +183,7 @@ export class Panels {
     const other = view.shown === "difference" ? runs[1] : undefined;
     const of = ORDINATE_WORDS[ordinateOf({ meta: this.report.meta, run, other, view })];
     const [all, completed] = ["total", "completed"].map((name) => figureOf(run, `counts.all.${name}`));
-    return `${of} of ${runs.length < 2 && all !== undefined && all === completed ? "every request" : "completed requests"}`;
+    return `${of} of ${view.only === undefined && runs.length < 2 && all !== undefined && all === completed ? "every request" : "completed requests"}`;
   }
 
   /** A sonar takes what the window, or the paper, has. */

@@ -4,6 +4,7 @@ import { eachPoint } from "../charts/sonar";
 import { timeOf } from "../charts/ordinate";
 import type { Scene } from "../charts/scene";
 import { yScale } from "../charts/sonar";
+import { FilteredRun } from "../model/filtered-run";
 import { factsOf, type PointRef, standing } from "../model/point-store";
 import type { RequestFacts } from "../model/requests";
 import type { RunData } from "../model/run-data";
@@ -92,7 +93,8 @@ export class PickCard {
 
 /** What else is known about it from all requests at hand. */
 function withContext(facts: RequestFacts, scene: Scene): RequestFacts {
-  const { points } = scene.data;
+  // Ranks and neighbours are those among all requests.
+  const { points } = scene.data instanceof FilteredRun ? scene.data.whole : scene.data;
   const band = scene.run.bands.find(
     (b) => b.op === facts.op && facts.latencyNs >= b.low_ns && facts.latencyNs <= b.high_ns,
   );

@@ -27,6 +27,6 @@ export function savePanel(
   if (form === "png") return savePng(name, panel.canvas);
   const { width, height } = panel.size;
   saveSvg(name, width, height, (p) =>
-    void (small ? small.paint(p, scenes.context) : entry!.panel.paint(p, scenes.of(index))),
+    void (small ? small.paint(p, scenes.context(small.chart.isFiltered)) : entry!.panel.paint(p, entry!.panel.chart.isFiltered ? scenes.of(index) : scenes.whole(index))),
   );
 }

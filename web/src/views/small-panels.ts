@@ -1,6 +1,7 @@
 /** The charts below the strips, which need no zoom. */
 
 import type { ChartContext, Hover, SmallChart } from "../charts/chart";
+import { NOT_FILTERED } from "../charts/filter";
 import { SMALL_CHARTS } from "../charts/small";
 import { stamp, stampsOf } from "../charts/stamp";
 import type { PageMeta } from "../format/page";
@@ -14,12 +15,13 @@ export class SmallPanel {
   private readonly sheet = new Sheet({ role: "img", "data-role": "plot", tabindex: "0" });
   private readonly place: HTMLElement;
   private readonly readout = el("span", { class: "v-read", "data-role": "readout" });
+  private readonly note = el("span", { class: "v-note", "data-role": "note" });
   private readonly details = el("details", { "data-role": "table" }, el("summary", {}, "table"));
   private hover: Hover | undefined;
 
   constructor(readonly chart: SmallChart) {
     this.place = el("div", { class: "v-side-less" }, this.sheet.canvas);
-    const head = el("div", { class: "v-head" }, el("h3", {}, chart.title), this.readout);
+    const head = el("div", { class: "v-head" }, el("h3", {}, chart.title), this.note, this.readout);
     this.root = el(
       "section",
       { class: "v-panel", "data-panel": chart.id, "aria-label": chart.title },
@@ -54,6 +56,11 @@ export class SmallPanel {
     const hover = this.chart.draw(p, box, context);
     stamp(p, box, stampsOf(context.meta.runs), context.palette);
     return hover;
+  }
+
+  /** What it cannot show. */
+  tellFilter(hasFilter: boolean): void {
+    setText(this.note, hasFilter && !this.chart.isFiltered ? NOT_FILTERED : "");
   }
 
   tell(context: ChartContext): void {

@@ -7,7 +7,9 @@ import { SONAR_ABOVE } from "../charts/sonar";
 import { stamp, stampsOf } from "../charts/stamp";
 import { TIME_AXIS } from "../charts/time-axis";
 import type { Hover } from "../charts/chart";
+import { NOT_FILTERED } from "../charts/filter";
 import { figureCell } from "../charts/figures";
+import { markNotes } from "../charts/note-marks";
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
 import { count } from "../render/units";
@@ -115,7 +117,7 @@ export class TimePanel {
     if (!this.sheet.resize(this.plot.clientWidth, height, ratio)) return false;
     const painter = this.sheet.begin(palette.background);
     this.drawn = this.paint(painter, scene);
-    setText(this.note, this.drawn.note ?? "");
+    setText(this.note, [this.drawn.note, this.isUnfiltered(scene) ? NOT_FILTERED : undefined].filter(Boolean).join("; "));
     if (!this.canvas.hasAttribute("aria-label")) this.canvas.setAttribute("aria-label", this.chart.describe(scene));
     const side = this.side;
     const wide = side?.canvas.parentElement?.clientWidth ?? 0;
@@ -125,6 +127,11 @@ export class TimePanel {
       this.sideHover = this.chart.side!(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
     }
     return true;
+  }
+
+  /** Counters of the machine are of no requests. */
+  private isUnfiltered({ view }: Scene): boolean {
+    return view.only !== undefined && !this.chart.isFiltered && !this.chart.id.startsWith("machine-");
   }
 
   /** The legend of the marks, with the number of the whole run. */
@@ -140,9 +147,16 @@ export class TimePanel {
   /** The same picture on any painter, to be saved. */
   paint(p: Painter, scene: Scene): Drawn {
     const drawn = this.chart.draw(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
+    if (this.chart !== TIME_AXIS && !(this.isSonar && scene.view.base === "number")) this.markNotes(p, scene);
     const runs = [scene.run, scene.other?.run, scene.beside?.run];
     if (this.chart !== TIME_AXIS) stamp(p, this.box, stampsOf(runs), scene.palette);
     return drawn;
+  }
+
+  private markNotes(p: Painter, scene: Scene): void {
+    const { view, bounds } = scene;
+    const shown = this.isOverview ? { ...scene, view: { ...view, time: bounds.time } } : scene;
+    p.clip(this.box, () => markNotes(p, this.box, shown));
   }
 
   /** Words and numbers for whoever does not see the picture; not in each frame. */

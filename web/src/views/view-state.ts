@@ -49,6 +49,12 @@ export class ViewState {
     this.show(fromHash(hash, this.home, this.bounds));
   }
 
+  /** A link inside of the page leads to a place: notes and filter stay. */
+  follow(hash: string): void {
+    const { only, notes, theme } = this.view;
+    this.show({ ...fromHash(hash, this.home, this.bounds), only, notes, theme });
+  }
+
   back(): void {
     this.step(this.history.back(this.view));
   }

@@ -19,6 +19,7 @@ pub mod layout;
 pub mod live;
 pub mod load;
 pub mod matrix;
+pub mod note;
 pub mod plot;
 pub mod post_verify;
 pub mod record;
@@ -48,6 +49,7 @@ use layout::LayoutArgs;
 use live::LiveArgs;
 use load::LoadCommand;
 use matrix::MatrixArgs;
+use note::NoteArgs;
 use plot::PlotArgs;
 use post_verify::PostVerifyArgs;
 use record::RecordArgs;
@@ -98,6 +100,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Print the summary of a run
     Show(ShowArgs),
+    /// Add a note to a part of a result's time, list notes, or remove them
+    Note(NoteArgs),
     /// Explain the verdict on a run: what was seen, why it matters, and the remedy
     Explain(ExplainArgs),
     /// Examine a device, file or directory: what would spoil a measurement of it

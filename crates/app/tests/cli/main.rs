@@ -55,6 +55,7 @@ mod made_files;
 mod matrix;
 mod moved;
 mod no_runs;
+mod note;
 mod output;
 mod outputs;
 mod own_dirs;

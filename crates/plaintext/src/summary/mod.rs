@@ -5,6 +5,7 @@ mod path;
 
 use crate::health;
 use crate::lines::{COLUMNS, Lines, ascii, shorten};
+use crate::notes;
 use crate::stamps;
 use crate::verification;
 use iosonar_analyze::{
@@ -33,6 +34,7 @@ pub fn summary(summary: &Summary) -> String {
     errors(&mut out, summary);
     targets(&mut out, summary);
     verification::lines(&mut out, summary);
+    notes::of_summary(&mut out, &summary.notes);
     cautions(&mut out, summary);
     verdict(&mut out, summary);
     out.finish()

@@ -22,6 +22,8 @@ pub struct Run {
     pub story: Option<Story>,
     /// Steps in the kernel; `None` as without tracing.
     pub path: Option<PathFacts>,
+    /// Notes of users.
+    pub notes: Vec<Note>,
 }
 
 impl Run {
@@ -33,7 +35,8 @@ impl Run {
     pub fn summary(&self) -> Summary {
         let summary = summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap();
         let cautions = iosonar_judge::cautions(&summary, &self.plan, &self.info, None);
-        Summary { cautions, story: self.story.clone(), path: self.path.clone(), ..summary }
+        let (story, path, notes) = (self.story.clone(), self.path.clone(), self.notes.clone());
+        Summary { cautions, story, path, notes, ..summary }
     }
 
     pub fn tally(&self) -> Tally {
@@ -137,6 +140,7 @@ pub fn empty(targets: &[&str]) -> Run {
         faults: Vec::new(),
         story: None,
         path: None,
+        notes: Vec::new(),
     }
 }
 
@@ -235,6 +239,23 @@ pub fn with_path(mut run: Run) -> Run {
         cost,
         broken: None,
     });
+    run
+}
+
+/// The run with notes that overlap, one longer than any picture, one for a moment, and hostile ones.
+pub fn with_notes(mut run: Run) -> Run {
+    let end = run.end_ns();
+    let note = |from: u64, to: u64, text: &str| Note {
+        from_ns: end / 100 * from,
+        to_ns: end / 100 * to,
+        text: text.into(),
+    };
+    run.notes = vec![
+        note(0, 5, "a backup started"),
+        note(20, 60, &"the cache of the array was full ".repeat(9)),
+        note(21, 21, "moment"),
+        note(50, 99, "</text><script>alert(1)</script> \u{1b}[2J \u{202e}x"),
+    ];
     run
 }
 

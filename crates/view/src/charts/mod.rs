@@ -27,6 +27,7 @@ mod machine;
 mod material;
 mod matrix;
 mod message;
+mod notes;
 mod overlay;
 mod overview;
 mod page;

@@ -1,8 +1,8 @@
 //! Findings in a picture: bands at the right margin, stalls as curtains with numbers, the collapse as a line. Events of the story replace
-//! stalls and collapse where they are shown.
+//! stalls and collapse where they are shown. Notes of users stand above them.
 
 use super::axes::{LogScale, TICK_SIZE, TimeScale, words};
-use super::{RunView, SIDE_LEFT, SIDE_WIDTH, events, figures, page};
+use super::{RunView, SIDE_LEFT, SIDE_WIDTH, events, figures, notes, page};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke, Text};
@@ -32,7 +32,8 @@ pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect
     let sentence = collapse(view, time).map_or(0, |found| captions(view, found, plot).len() as i32);
     let has_marks = !stalls(view, time).is_empty() || !events::seen(view, time).is_empty();
     let lines = sentence + i32::from(has_marks);
-    let strip = Rect { h: LINE * lines, ..plot };
+    let texts = if notes::seen(view, time).is_empty() { 0 } else { notes::LINE };
+    let strip = Rect { h: LINE * lines + texts, ..plot };
     (Rect { y: plot.y + strip.h, h: plot.h - strip.h, ..plot }, strip)
 }
 
@@ -50,10 +51,11 @@ fn passes<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(&'a str, u64)> {
     if found.len() * PASS_PIXELS > time.area.w as usize { Vec::new() } else { found }
 }
 
-/// Draws the start of each pass, events, and curtains where nothing completed; to be drawn before the requests.
+/// Draws the start of each pass, events, ends of notes, and curtains where nothing completed; to be drawn before the requests.
 pub(super) fn behind(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, plot: Rect) {
     let p = view.palette;
     events::columns(scene, view, time, plot);
+    notes::ends(scene, view, time, plot);
     for (_, at) in passes(view, time) {
         scene.vertical(time.x(at), (plot.y, plot.bottom() - 1), Stroke::dashed(p.faint_text, 1));
     }
@@ -84,9 +86,10 @@ pub(super) fn held(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, scal
     }
 }
 
-/// Draws ticks and numbers of stalls, line and sentence of the collapse.
+/// Draws texts of notes, ticks and numbers of stalls, line and sentence of the collapse.
 pub(super) fn above(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, strip: Rect, plot: Rect) {
     let p = view.palette;
+    let strip = notes::texts(scene, view, time, strip);
     if let Some(found) = collapse(view, time) {
         if time.shows(found.range.from_ns..found.range.from_ns + 1) {
             let y = (strip.y + 4, plot.bottom() - 1);

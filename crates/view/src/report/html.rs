@@ -7,7 +7,7 @@ use super::markup::{
 };
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
-use super::{blame, faults, figures, phases, story, tiles, tree, warnings};
+use super::{blame, faults, figures, notes, phases, story, tiles, tree, warnings};
 use crate::charts::end_of_time;
 use crate::svg::escape_lines;
 use crate::units::{self, Charset};
@@ -71,6 +71,7 @@ fn words(report: &Report<'_>) -> String {
     out.push_str("<div id=\"view\"></div>\n");
     let names = names(report);
     for (name, run) in names.iter().zip(report.runs) {
+        notes::write(&mut out, name, run);
         story::events(&mut out, name, run);
     }
     if let Some((_, text)) = report.comparison {

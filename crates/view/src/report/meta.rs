@@ -114,6 +114,20 @@ pub(super) struct PageRun {
     pub(super) machine: Option<PageMachine>,
     /// Causes of waiting over time; absent where none was found.
     pub(super) blame: Option<PageBlame>,
+    /// Notes of users, by time.
+    pub(super) notes: Vec<PageNote>,
+}
+
+/// A note of a user on a part of the time.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageNote {
+    /// Start.
+    pub(super) from_ns: u64,
+    /// End; equal to the start for a moment.
+    pub(super) to_ns: u64,
+    /// Text of the user.
+    pub(super) text: String,
 }
 
 /// A limit.
@@ -527,6 +541,7 @@ mod tests {
             GridForm,
             PageKind,
             PageRun,
+            PageNote,
             PageLimit,
             PageCaution,
             PageFindingKind,

@@ -10,6 +10,7 @@ mod html;
 mod machine;
 mod markup;
 mod meta;
+mod notes;
 mod numbers;
 mod percentiles;
 mod phases;

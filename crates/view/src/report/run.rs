@@ -5,6 +5,7 @@ use super::blocks::Blocks;
 use super::figures;
 use super::machine;
 use super::meta::*;
+use super::notes;
 use super::percentiles;
 use super::points::{Facts, PointBlock};
 use crate::units::{self, Charset};
@@ -142,6 +143,7 @@ impl ReportRun<'_> {
             },
             machine: run.and_then(|run| run.machine).and_then(machine::of),
             blame: blame::of(self).map(blame::page_blame),
+            notes: notes::page_notes(self),
         }
     }
 
