@@ -134,6 +134,9 @@ pub fn text(analysis: &Analysis) -> String {
         text += &iosonar_plaintext::findings(&run.findings);
         text.push('\n');
     }
+    if let Some(story) = analysis.story() {
+        text += &(iosonar_plaintext::statement(&story) + "\n");
+    }
     if let Some(demand) = &analysis.demand {
         text += &iosonar_plaintext::demand(&analysis.names, &demand.facts);
     }

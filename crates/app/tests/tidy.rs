@@ -44,7 +44,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
     ("dialect-iozone", &["campaign", "dialect-common", "plan", "text"]),
     ("dialect-xdd", &["analyze", "archive", "dialect-common", "plan", "text", "trace"]),
     ("judge", &["analyze", "archive", "evidence", "plan", "text"]),
-    ("story", &["analyze", "archive", "judge", "plan", "text"]),
+    ("story", &["analyze", "archive", "campaign", "judge", "plan", "text"]),
     (
         "inputs",
         &[
@@ -91,6 +91,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
             "plan",
             "runner",
             "scratch",
+            "story",
             "text",
             "trace",
         ],

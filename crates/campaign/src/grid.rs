@@ -1,5 +1,6 @@
 //! Grids: cells of one test with rows of file sizes and columns of record sizes.
 
+use crate::extremes::{Extremes, extremes};
 use crate::{CellResult, Repeated, Table};
 use std::collections::BTreeMap;
 
@@ -36,6 +37,11 @@ impl Table {
             grids.entry(key).or_default().push(r);
         }
         grids.into_values().map(Grid::of).collect()
+    }
+
+    /// The fastest and the slowest of the cells with at least so many requests; `None` of fewer than two cells.
+    pub fn extremes(&self, least_requests: u64) -> Option<Extremes<'_>> {
+        extremes(&self.grids(), least_requests)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::phases::cell_of;
 use crate::{Matrix, Test, Unit};
-use iosonar_analyze::{CellStats, CellTimes, StreamStats};
+use iosonar_analyze::{CellStats, CellTimes, Statement, StreamStats};
 use iosonar_plan::{ByteSize, Cell};
 use iosonar_text::csv::{self, Form};
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,12 @@ pub struct Table {
     /// Why cells are absent, and defects in the data read, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
+    /// The verdict, if figures are not what they claim to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fake: Option<String>,
+    /// Headline, reasons, worth and remedy; absent in an imported table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub story: Option<Statement>,
     /// Results by test, pair, number of streams and repetition.
     pub results: Vec<CellResult>,
 }
@@ -321,21 +327,38 @@ impl Table {
         .collect()
     }
 
+    /// Whether all files of a cell fit into the memory of the machine.
+    pub fn fits_into_memory(&self, result: &CellResult) -> bool {
+        let bytes = result.file_bytes.saturating_mul(result.streams.into());
+        self.machine.memory_bytes.is_some_and(|memory| bytes <= memory)
+    }
+
+    /// Whether a cell reads what the page cache holds.
+    fn reads_memory(&self, matrix: &Matrix, result: &CellResult) -> bool {
+        let is_kept = matrix.access.buffered && !matrix.cold;
+        is_kept && self.fits_into_memory(result) && Test::named(&result.test).is_some_and(Test::reads)
+    }
+
+    /// Numbers of the results that are figures of memory: their data was in the page cache, or went no further.
+    pub fn memory_results(&self, matrix: &Matrix) -> Vec<usize> {
+        let is_cached = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes > 0);
+        let is_memory = |r: &CellResult| {
+            is_cached(r.cached_before)
+                || is_cached(r.cached_after)
+                || self.reads_memory(matrix, r)
+                || writes_memory(matrix, r)
+        };
+        (0..self.results.len()).filter(|number| is_memory(&self.results[*number])).collect()
+    }
+
     /// Cautions about figures of memory, where nothing else was requested: files that fit into it, and writes without a
     /// flush.
     fn memory_cautions(&self, matrix: &Matrix) -> Vec<String> {
         let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
         let all = self.results.len();
         let memory = self.machine.memory_bytes.unwrap_or(0);
-        let from_memory = |r: &CellResult| {
-            let fits = r.file_bytes.saturating_mul(r.streams.into()) <= memory;
-            fits && matrix.access.buffered && !matrix.cold && Test::named(&r.test).is_some_and(Test::reads)
-        };
-        let into_memory = |r: &CellResult| {
-            let waits = !matrix.access.buffered || matrix.access.sync.is_set() || r.fsync_timed;
-            !waits && Test::named(&r.test).is_some_and(Test::writes)
-        };
-        let (from_memory, into_memory) = (count(&from_memory), count(&into_memory));
+        let from_memory = count(&|r| self.reads_memory(matrix, r));
+        let into_memory = count(&|r| writes_memory(matrix, r));
         [
             (from_memory > 0).then(|| {
                 format!("{from_memory} of {all} cells read files that fit into memory ({}) and were not evicted: these are figures of the page cache", ByteSize(memory >> 30 << 30))
@@ -379,6 +402,12 @@ impl Table {
         ];
         csv::table(form, NAMES, self.results.iter().map(CellResult::csv_row))
     }
+}
+
+/// Whether a cell writes into the page cache, and its time ends before the flush.
+fn writes_memory(matrix: &Matrix, result: &CellResult) -> bool {
+    let waits = !matrix.access.buffered || matrix.access.sync.is_set() || result.fsync_timed;
+    !waits && Test::named(&result.test).is_some_and(Test::writes)
 }
 
 impl CellResult {

@@ -38,20 +38,24 @@ pub fn mib(bytes_per_second: f64) -> String {
     units::number(bytes_per_second / f64::from(1 << 20))
 }
 
-/// Precision of the figures: half widths of the 95 % intervals, of the median cell and of the worst one.
+/// Precision of the figures of a grid.
 fn precision(grid: &Grid) -> String {
-    let cells = grid.cells.iter().flatten();
+    half_widths(std::slice::from_ref(grid)).map_or(String::new(), |(middle, worst)| {
+        format!(
+            "95 % intervals of the mean: {} in the middle, {} in the worst cell\n",
+            half_width(middle),
+            half_width(worst)
+        )
+    })
+}
+
+/// Half widths of the 95 % intervals in percent of the mean, of the median cell and of the worst one; `None` if no cell was measured twice.
+pub fn half_widths(grids: &[Grid<'_>]) -> Option<(f64, f64)> {
+    let cells = grids.iter().flat_map(|grid| grid.cells.iter().flatten());
     let halves = cells.filter_map(|cell| rates(cell)).filter_map(|found: Repeated| found.half_percent());
     let mut halves: Vec<f64> = halves.collect();
     halves.sort_by(f64::total_cmp);
-    match (halves.get(halves.len() / 2), halves.last()) {
-        (Some(middle), Some(worst)) => format!(
-            "95 % intervals of the mean: {} in the middle, {} in the worst cell\n",
-            half_width(*middle),
-            half_width(*worst)
-        ),
-        _ => String::new(),
-    }
+    Some((*halves.get(halves.len() / 2)?, *halves.last()?))
 }
 
 /// Half of an interval in percent of the mean, if it is meaningful.

@@ -5,12 +5,13 @@ use crate::{FiguresError, Input, Merged, RunAnalysis, SummaryOptions};
 use iosonar_analyze::demand::{DemandAnalysis, DemandOptions};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
-    Caution, DISPLACEMENT, Deskew, Diagrams, Limits, MachineSeries, Needs, Records, SkewWindows, Verdict,
-    Wanted, displacement, pass,
+    Caution, DISPLACEMENT, Deskew, Diagrams, Limits, MachineSeries, Needs, Records, SkewWindows, Statement,
+    Verdict, Wanted, displacement, pass,
 };
 use iosonar_archive::{Archive, Fault, TOOL};
 use iosonar_evidence::Environment;
 use iosonar_plan::Engine;
+use iosonar_story::load_story;
 use serde_json::{Value, json};
 
 /// Share of a limit for each exactly tracked page (4 KiB of footprint).
@@ -152,6 +153,11 @@ impl Analysis {
         self.demand.as_ref().is_some_and(|demand| demand.facts.counts.all.requests == 0)
     }
 
+    /// The story of a load; `None` for a run, whose summary has its own.
+    pub fn story(&self) -> Option<Statement> {
+        load_story(&self.demand.as_ref().filter(|_| self.run.is_none())?.facts)
+    }
+
     /// Requests of a load, or completed ones of a run.
     pub fn requests(&self) -> u64 {
         let demanded = || self.demand.as_ref().map_or(0, |demand| demand.facts.counts.all.requests);
@@ -176,6 +182,7 @@ impl Analysis {
             "tool": TOOL,
             "inputs": self.names,
             "merged": self.members,
+            "story": self.story(),
             "demand": self.demand.as_ref().map(|demand| &demand.facts),
             "summary": self.run.as_ref().map(|run| &run.summary),
             "correlations": self.run.as_ref().map(|run| correlations(&run.diagrams)),

@@ -7,7 +7,8 @@
 //! the first of: data errors, failed requests, a fake result, nothing measured, too few requests, lost time, all well
 //! (`headline.rs`).
 //!
-//! A comparison has a story, too (`comparison/`): what differs, and what differed in the machine in that time (`circumstances.rs`).
+//! A comparison has a story, too (`comparison/`): what differs, and what differed in the machine in that time (`circumstances.rs`). So have
+//! the answers of studies (`knee/`, `matrix/`, `creation/`), and loads (`load/`).
 //!
 //! To add a cause: a variant of [`Cause`](iosonar_analyze::Cause) at its place in the order, its test in `causes.rs`, its sentence in
 //! `events.rs`, its headline in `headline/disturbed.rs`, and a planted result in `tests/`.
@@ -18,18 +19,28 @@ mod circumstances;
 mod command;
 mod comparison;
 mod contrast;
+mod creation;
 mod episodes;
 mod events;
 mod headline;
+mod knee;
+mod load;
+mod matrix;
 mod names;
 mod part_stories;
 mod parts;
+mod statement;
 #[cfg(test)]
 mod tests;
 mod words;
+mod workload;
 
 pub use circumstances::{Circumstances, machine_windows};
 pub use comparison::comparison_story;
+pub use creation::creation_story;
+pub use knee::{KneeFacts, knee_story};
+pub use load::load_story;
+pub use matrix::{MatrixFacts, matrix_story};
 
 use causes::Evidence;
 use events::Events;

@@ -15,11 +15,16 @@ pub(crate) fn mean_time(ns: f64) -> String {
 
 /// Requests per second with three significant digits: `18 000/s`, `9.50/s`.
 pub(crate) fn rate(per_second: f64) -> String {
+    format!("{}/s", rounded_rate(per_second))
+}
+
+/// A number with three significant digits: `18 000`, `9.50`.
+pub(crate) fn rounded_rate(per_second: f64) -> String {
     if per_second < 999.5 {
-        return format!("{}/s", units::number(per_second));
+        return units::number(per_second);
     }
     let unit = 10f64.powi(per_second.log10().floor() as i32 - 2);
-    format!("{}/s", units::grouped(((per_second / unit).round() * unit) as u64))
+    units::grouped(((per_second / unit).round() * unit) as u64)
 }
 
 /// A share in percent without decimals; a small one never reads as 0 %, an incomplete one never as 100 %.

@@ -3,10 +3,11 @@
 use iosonar_analyze::{CautionId, Summary, Verdict};
 use iosonar_runner::{Notice, Session};
 
-/// Reports the verdict on the figures of a run; returns whether they are fake.
-pub(crate) fn report(session: &Session, summary: &Summary) -> bool {
+/// Reports the verdict on the figures of a run; returns its sentence if they are fake.
+pub(crate) fn report(session: &Session, summary: &Summary) -> Option<String> {
     lines(summary).iter().for_each(|line| session.observer.notice(&Notice::Remark(line)));
-    summary.has_verdict(Verdict::Fake)
+    let judgement = summary.judgement.as_ref().filter(|_| summary.has_verdict(Verdict::Fake));
+    judgement.map(|judgement| judgement.sentence.clone())
 }
 
 /// The verdict on the figures of a run, and that nothing was verified: a sentence each.

@@ -17,6 +17,7 @@ mod plot;
 mod raster;
 pub mod report;
 pub mod scene;
+mod statement;
 mod svg;
 
 pub use charts::{

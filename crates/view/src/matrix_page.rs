@@ -2,13 +2,16 @@
 
 use crate::charts::latency_svg;
 use crate::palette::Theme;
-use crate::{MatrixGrid, escape, heat_svg, matrix_range};
+use crate::{MatrixGrid, escape, heat_svg, matrix_range, statement};
+use iosonar_analyze::Statement;
 use std::fmt::Write;
 
 /// A matrix to describe.
 pub struct MatrixPage<'a> {
-    /// First line.
+    /// What was measured.
     pub title: String,
+    /// Its story, at the top; `None` in a directory of an earlier version.
+    pub story: Option<&'a Statement>,
     /// Lines below: machine, command.
     pub lines: Vec<String>,
     /// Cautions to read before believing the figures.
@@ -35,6 +38,8 @@ const STYLE: &str = "\
 body { margin: 0; background: var(--bg); color: var(--fg); font: 15px/1.45 system-ui, \"DejaVu Sans\", sans-serif; }
 main { max-width: 1640px; margin: 0 auto; padding: 16px 20px 40px; }
 h1 { font-size: 1.35rem; margin: 0 0 4px; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: 2px 12px; margin: 6px 0 12px; }
+.facts dt { color: var(--faint); } .facts dd { margin: 0; overflow-wrap: anywhere; } .try code { user-select: all; }
 .faint { color: var(--faint); overflow-wrap: anywhere; }
 .cautions { background: var(--caution-bg); color: var(--caution); padding: 8px 14px; margin: 12px 0; }
 figure { margin: 18px 0; border: 1px solid var(--line); } figure svg { display: block; width: 100%; height: auto; }
@@ -59,6 +64,10 @@ pub(crate) fn for_both_themes(picture: impl Fn(Theme) -> String) -> String {
 /// The page, complete in itself.
 pub fn matrix_page(page: &MatrixPage<'_>) -> String {
     let mut out = String::new();
+    if let Some(story) = page.story {
+        statement::below(&mut out, story, "cells.json");
+        _ = writeln!(out, "<p><b>{}</b></p>", escape(&page.title));
+    }
     page.lines.iter().for_each(|line| _ = writeln!(out, "<p class=\"faint\">{}</p>", escape(line)));
     if !page.cautions.is_empty() {
         let items: String = page.cautions.iter().map(|c| format!("<div>⚠ {}</div>", escape(c))).collect();
@@ -86,7 +95,7 @@ pub fn matrix_page(page: &MatrixPage<'_>) -> String {
             }
         }
     }
-    page_of(&page.title, &out)
+    page_of(page.story.map_or(&page.title, |story| &story.headline), &out)
 }
 
 /// A page with this body.
@@ -133,6 +142,7 @@ mod tests {
         };
         let page = MatrixPage {
             title: "a & b".into(),
+            story: None,
             lines: vec!["machine".into()],
             cautions: vec!["memory".into()],
             grids: &[grid],
@@ -147,7 +157,11 @@ mod tests {
         assert!(
             !html.contains("cell-0-0-1") && html.contains("cell 2 &lt;x&gt;") && html.contains("a &amp; b")
         );
-        assert!(html.contains("Latency of 6 requests"));
+        assert!(html.contains("<h1>a &amp; b</h1>") && html.contains("Latency of 6 requests"));
+        let story = Statement { headline: "Speeds of <memory>.".into(), ..Statement::default() };
+        let html = matrix_page(&MatrixPage { story: Some(&story), ..page });
+        assert!(html.contains("<h1>Speeds of &lt;memory&gt;.</h1>\n<dl class=\"facts\">"));
+        assert!(html.contains("<p><b>a &amp; b</b></p>"), "the page names what was measured");
         assert!(!html.contains("<script"));
     }
 }

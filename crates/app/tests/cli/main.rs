@@ -68,6 +68,7 @@ mod report;
 mod series;
 mod stamps;
 mod story;
+mod study_stories;
 mod temporary;
 mod trials;
 mod verify;

@@ -29,12 +29,17 @@ fn describes_study_directories_and_their_runs() {
     let lab = lab();
     lab.expect(0, "knee -t dev --engine sim --size 1g --from 100 --to 2000 --duration 3s -o k --no-progress");
     let shown = lab.expect(0, "show --all k").out;
-    assert!(shown.starts_with("no knee reached: sustains at least"), "{shown}");
+    assert!(shown.starts_with("No limit was reached: at least 1 950 random 4 KiB reads/s"), "{shown}");
+    assert!(shown.contains("\nno knee reached: sustains at least"), "{shown}");
     assert!(shown.contains("one of its runs is k/ramp"), "{shown}");
     lab.expect(0, "show k/ramp");
     lab.expect(0, "matrix f --sizes 1m --records 64k --repeat 1 -o m --no-progress");
     let shown = lab.expect(0, "show --all m").out;
-    assert!(shown.starts_with("write, sync: median of 1 in MiB/s") && shown.contains("CAUTION: "), "{shown}");
+    assert!(
+        shown.starts_with("These are speeds of memory: every file fits into the page cache.\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("\nwrite, sync: median of 1 in MiB/s") && shown.contains("CAUTION: "), "{shown}");
     assert_eq!(
         lab.expect(0, "show m --json").out,
         std::fs::read_to_string(lab.path("m/cells.json")).unwrap()

@@ -59,12 +59,20 @@ fn bursts([bursts, requests, rate, between_ms]: [u64; 4], same_place: bool) -> S
 
 fn story_of(lab: &Lab, result: &str) -> Value {
     let json: Value = serde_json::from_str(&lab.expect(0, &format!("show --json {result}")).out).unwrap();
-    let reasons = json["story"]["because"].as_array().into_iter().flatten();
+    with_evidence(&json)
+}
+
+/// The story in a JSON, whose evidence is in the same JSON.
+#[track_caller]
+pub fn with_evidence(json: &Value) -> Value {
+    let story = &json["story"];
+    assert!(story["headline"].as_str().unwrap().chars().count() <= 90, "{story:#}");
+    let reasons = story["because"].as_array().into_iter().flatten();
     for path in reasons.flat_map(|reason| reason["evidence"].as_array().unwrap()) {
         let pointer = format!("/{}", path.as_str().unwrap().replace('.', "/"));
-        assert!(json.pointer(&pointer).is_some(), "{result}: {path} is not in show --json");
+        assert!(json.pointer(&pointer).is_some(), "{path} is not in the JSON: {story:#}");
     }
-    json["story"].clone()
+    story.clone()
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ use super::{Experiment, Method};
 use crate::Repeated;
 use crate::spread::Logs;
 use crate::welch::{Change, Critical, welch};
-use iosonar_analyze::{CellStats, DeviceReads};
+use iosonar_analyze::{CellStats, DeviceReads, Statement};
 use iosonar_layout::{Figures, figures_json};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -83,6 +83,12 @@ pub struct ScanReads {
 pub struct CreationAnswer {
     /// [`ANSWER_VERSION`].
     pub version: u32,
+    /// Headline, reasons, worth and remedy; absent until it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub story: Option<Statement>,
+    /// The verdict on the scans, if their figures are not what they claim to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fake: Option<String>,
     /// Its environment.
     #[serde(flatten)]
     pub setting: Setting,
@@ -247,6 +253,8 @@ impl Trial<'_> {
         let pairs: Vec<(f64, f64)> = methods.iter().filter_map(MethodAnswer::fragments_and_rate).collect();
         let mut answer = CreationAnswer {
             version: ANSWER_VERSION,
+            story: None,
+            fake: None,
             free: self.free.shared,
             size_bytes: experiment.size.0,
             scan_record_bytes: experiment.scan_record.min(experiment.size).0,

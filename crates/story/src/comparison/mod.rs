@@ -6,8 +6,9 @@
 mod headline;
 mod reasons;
 
+use crate::statement::statement;
 use iosonar_analyze::compare::{Comparison, Facts, Outcome, WITHIN_RUNS};
-use iosonar_analyze::{LEAST_REQUESTS, Reason, Statement};
+use iosonar_analyze::{LEAST_REQUESTS, Statement};
 use iosonar_text::units::grouped;
 use reasons::Reasons;
 
@@ -32,11 +33,6 @@ pub fn comparison_story(comparison: &Comparison, place: &str) -> Statement {
     }
 }
 
-fn statement(headline: String, because: Vec<Reason>) -> Statement {
-    let headline = crate::words::fitted(headline);
-    Statement { headline, because: because.into_iter().take(2).collect(), worth: None, remedy: None }
-}
-
 /// Figures that are not what they claim to be compare no targets.
 fn fake(reasons: &Reasons<'_>) -> Option<Statement> {
     let fakes: Vec<(&str, &str)> = reasons.comparison.fakes().collect();
@@ -54,7 +50,7 @@ fn fake(reasons: &Reasons<'_>) -> Option<Statement> {
         remedy: Some("measure it again as 'iosonar show' of that run proposes".into()),
         ..statement(
             format!("{letters} {is_are} FAKE: the figures do not show how the targets differ."),
-            because.collect(),
+            because,
         )
     })
 }

@@ -5,9 +5,8 @@ use crate::Facts;
 use crate::events::Events;
 use crate::part_stories as parts;
 use crate::words::{moment, percent, rate, short_bytes, time};
-use crate::{contrast, names};
+use crate::{contrast, names, workload};
 use iosonar_analyze::{Contrast, LEAST_REQUESTS, PartStats, Reason, StoryEvent, TimeStats};
-use iosonar_plan::{BlockSizes, Order, Workload};
 use iosonar_text::units::{byte_rate, grouped};
 
 /// Requests for a 99th percentile that is right to about 20 %.
@@ -150,7 +149,7 @@ pub(super) fn rate_of(facts: &Facts<'_>) -> String {
 
 /// The rate with its workload: `24 300/s of random 4 KiB reads, 4 in flight`.
 fn done(facts: &Facts<'_>) -> String {
-    format!("{} of {}", rate_of(facts), workload(facts))
+    format!("{} of {}", rate_of(facts), requests(facts))
 }
 
 /// A run of flushes and other requests without data.
@@ -179,7 +178,7 @@ fn is_large(facts: &Facts<'_>) -> bool {
 }
 
 /// The requests of a run: `random 4 KiB reads, 4 in flight`.
-fn workload(facts: &Facts<'_>) -> String {
+fn requests(facts: &Facts<'_>) -> String {
     let counts = &facts.summary.counts;
     let what = match (counts.read.completed, counts.write.completed) {
         (_, 0) => "reads",
@@ -193,27 +192,14 @@ fn workload(facts: &Facts<'_>) -> String {
 
 /// The size of the requests, if all have the same.
 fn one_size(facts: &Facts<'_>) -> Option<u64> {
-    let sizes = facts.plan.jobs().map(|(_, job)| match &job.workload {
-        Workload::Generated(generator) => match (&generator.block_size, &generator.write_block_size) {
-            (BlockSizes::One(size), None) => Some(size.0),
-            _ => None,
-        },
-        Workload::Trace(_) => None,
-    });
+    let sizes = facts.plan.jobs().map(|(_, job)| workload::size(&job.workload));
     let all: Vec<u64> = sizes.collect::<Option<_>>()?;
     all.first().copied().filter(|first| all.iter().all(|size| size == first))
 }
 
 /// The order of the addresses, if all jobs have the same.
 fn order(facts: &Facts<'_>) -> &'static str {
-    let orders = facts.plan.jobs().map(|(_, job)| match &job.workload {
-        Workload::Generated(generator) => Some(match generator.order {
-            Order::Random | Order::Shuffled | Order::MersenneShuffled => "random ",
-            Order::Sequential => "sequential ",
-            _ => "",
-        }),
-        Workload::Trace(_) => None,
-    });
+    let orders = facts.plan.jobs().map(|(_, job)| workload::order(&job.workload));
     let all: Option<Vec<&str>> = orders.collect();
     all.filter(|all| all.windows(2).all(|pair| pair[0] == pair[1]))
         .and_then(|all| all.first().copied())

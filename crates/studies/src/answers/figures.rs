@@ -1,6 +1,7 @@
 //! The figures of a kept answer.
 
 use super::json;
+use iosonar_analyze::Statement;
 use iosonar_analyze::knee::KneeVerdict;
 use iosonar_inputs::{Study, StudyKind};
 use iosonar_runner::Error;
@@ -59,6 +60,9 @@ pub(super) fn read<T: serde::de::DeserializeOwned>(study: &Study) -> Result<T, E
 /// Fields read from `knee.json`.
 #[derive(Deserialize)]
 pub(super) struct KneeAnswer {
+    /// Absent in an answer of an earlier version.
+    #[serde(default)]
+    pub(super) story: Option<Statement>,
     pub(super) sentences: Vec<String>,
     verdict: KneeVerdict,
 }
@@ -83,6 +87,9 @@ impl KneeAnswer {
 /// Fields read from `layout.json`.
 #[derive(Deserialize)]
 pub(super) struct LayoutAnswer {
+    /// Absent in an answer of an earlier version.
+    #[serde(default)]
+    pub(super) story: Option<Statement>,
     methods: Vec<LayoutMethod>,
     pub(super) conclusion: Vec<String>,
     cautions: Vec<String>,

@@ -1,5 +1,6 @@
 //! Kept matrices: their text, and their tables.
 
+use super::told;
 use crate::matrix::{CELLS, asked, table_of};
 use iosonar_campaign::{Table, table_text};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
@@ -49,7 +50,7 @@ fn cells_of(path: &Path) -> Option<PathBuf> {
 pub(super) fn text(dir: &Path, cells: &str) -> Result<String, Error> {
     let table = table_of(&dir.join(CELLS), cells)?;
     let matrix = asked(dir).and_then(|question| question.matrix(0).ok());
-    let mut text = table_text(&table, matrix.as_ref());
+    let mut text = told(table.story.as_ref()) + &table_text(&table, matrix.as_ref());
     if matrix.is_none() {
         text += "Cautions on these figures are missing: matrix.json, the question, cannot be read.\n";
     }

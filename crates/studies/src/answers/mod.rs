@@ -9,6 +9,7 @@ pub use figures::{Figure, figures};
 pub use matrices::{NamedTable, matrices};
 
 use figures::{KneeAnswer, LayoutAnswer, read};
+use iosonar_analyze::Statement;
 use iosonar_inputs::{Study, StudyKind};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_runner::Error;
@@ -31,13 +32,22 @@ pub fn json(study: &Study) -> Result<String, Error> {
 pub fn text(study: &Study) -> Result<String, Error> {
     let answer = match study.kind {
         StudyKind::Matrix => matrices::text(study.dir(), &json(study)?)?,
-        StudyKind::Knee => sentences(&read::<KneeAnswer>(study)?.sentences),
+        StudyKind::Knee => {
+            let answer = read::<KneeAnswer>(study)?;
+            told(answer.story.as_ref()) + &sentences(&answer.sentences)
+        }
         StudyKind::Layout => {
             let answer = read::<LayoutAnswer>(study)?;
-            answer.table() + "\n" + &sentences(&answer.conclusion) + &answer.cautions()
+            let figures = answer.table() + "\n" + &sentences(&answer.conclusion) + &answer.cautions();
+            told(answer.story.as_ref()) + &figures
         }
     };
     Ok(format!("{answer}\n{study}\n"))
+}
+
+/// The story at the head of an answer; empty for an answer of an earlier version.
+fn told(story: Option<&Statement>) -> String {
+    story.map_or(String::new(), |story| iosonar_plaintext::statement(story) + "\n")
 }
 
 fn sentences(sentences: &[String]) -> String {

@@ -2,11 +2,13 @@
 
 use super::question::Question;
 use super::ramp::Ramp;
+use iosonar_analyze::compare::RunVerdict;
 use iosonar_analyze::knee::{Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow, RampedOverload, Sentence};
-use iosonar_analyze::{DetectorId, Summary, Verdict};
+use iosonar_analyze::{DetectorId, OutsideCause, Statement, Summary, TimeRange, Verdict};
 use iosonar_archive::{RunState, TOOL};
-use iosonar_plan::Rising;
+use iosonar_plan::{Job, Nanos, Rising, RisingShape};
 use iosonar_runner::Error;
+use iosonar_story::{KneeFacts, knee_story};
 use iosonar_text::shown;
 use iosonar_text::units::request_rate;
 use serde::Serialize;
@@ -18,6 +20,8 @@ use std::path::PathBuf;
 pub struct Answer {
     version: u32,
     tool: &'static str,
+    /// Headline, reasons, worth and remedy.
+    pub story: Statement,
     /// As asked.
     pub target: PathBuf,
     /// As asked: the most requests in flight.
@@ -46,8 +50,13 @@ pub struct Answer {
     #[serde(skip)]
     pub summary: Summary,
     /// Failed requests of all ramps.
-    #[serde(skip)]
     pub failed: u64,
+    /// What slowed this program or the device for most of the time in which the rate was measured; absent if nothing did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside_cause: Option<OutsideCause>,
+    /// The verdict, if the figures are no storage result, or those of another place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<RunVerdict>,
     /// How the last ramp ended.
     #[serde(skip)]
     pub state: RunState,
@@ -90,15 +99,18 @@ impl RampAnswer {
 }
 
 impl Answer {
-    pub(super) fn of(question: &Question, ramps: &[Ramp]) -> Result<Answer, Error> {
+    /// `command` is the search as typed.
+    pub(super) fn of(question: &Question, ramps: &[Ramp], command: &str) -> Result<Answer, Error> {
         let (target, job) = question.parts()?;
         let found = |ramp: &&Ramp| matches!(ramp.verdict, KneeVerdict::Found(_)) && ramp.is_whole();
         let (Some(ramp), Some(last)) = (ramps.iter().rfind(found).or(ramps.last()), ramps.last()) else {
             return Err(Error::refused_because("no ramp was executed"));
         };
-        Ok(Answer {
+        let fake = ramps.iter().map(|ramp| &ramp.summary).find(|one| is_of_another_place(one));
+        let mut answer = Answer {
             version: 1,
             tool: TOOL,
+            story: Statement::default(),
             target: target.path.clone(),
             depth: job.depth,
             verdict: ramp.verdict.clone(),
@@ -112,8 +124,32 @@ impl Answer {
             dir: ramp.dir.clone(),
             summary: ramp.summary.clone(),
             failed: ramps.iter().map(|ramp| ramp.summary.counts.all.failed).sum(),
+            outside_cause: outside_cause(ramp),
+            judgement: fake.or(Some(&ramp.summary)).and_then(objection),
             state: last.info.state.clone(),
-            fake: ramps.iter().map(|ramp| &ramp.summary).find(|one| is_of_another_place(one)).cloned(),
+            fake: fake.cloned(),
+        };
+        answer.story = answer.told(question, job, ramp, command);
+        Ok(answer)
+    }
+
+    /// The story of the answer from a ramp.
+    fn told(&self, question: &Question, job: &Job, ramp: &Ramp, command: &str) -> Statement {
+        knee_story(&KneeFacts {
+            command,
+            workload: &job.workload,
+            depth: job.depth,
+            duration: question.duration,
+            most: question.most,
+            rising: ramp.rising,
+            verdict: &self.verdict,
+            steps: &self.steps,
+            failed: self.failed,
+            load_was_over: ramp.load_was_over,
+            judgement: self.judgement.as_ref(),
+            fake: self.fake.as_ref().and_then(|fake| fake.story.as_ref()),
+            outside: self.outside_cause.as_ref(),
+            slow: is_too_slow(ramp).then(|| slow_ramp(ramp.delivered_per_second())),
         })
     }
 
@@ -140,6 +176,20 @@ fn is_of_another_place(summary: &Summary) -> bool {
     summary.has_verdict(Verdict::Fake) && proofs.any(|one| one.is_proof && one.id != DetectorId::OwnLimit)
 }
 
+/// A verdict that speaks against any statement about the target.
+fn objection(summary: &Summary) -> Option<RunVerdict> {
+    let judgement = summary.judgement.as_ref()?;
+    let counts = judgement.verdict == Verdict::NotMeasured || is_of_another_place(summary);
+    counts.then(|| RunVerdict { verdict: judgement.verdict, sentence: judgement.sentence.clone() })
+}
+
+/// What slowed the requests for most of the time in which the rate was measured, besides the target.
+fn outside_cause(ramp: &Ramp) -> Option<OutsideCause> {
+    let KneeVerdict::Found(knee) = &ramp.verdict else { return None };
+    let measured = TimeRange { from_ns: knee.measured_from_ns, to_ns: knee.measured_to_ns };
+    ramp.summary.story.as_ref()?.outside_cause(measured)
+}
+
 /// The findings, the reason for a stop, and for targets that are too slow a `command`.
 fn sentences(command: &str, ramp: &Ramp, last: &Ramp) -> Vec<String> {
     let mut sentences: Vec<String> = ramp.verdict.sentences().iter().map(Sentence::to_string).collect();
@@ -152,23 +202,33 @@ fn sentences(command: &str, ramp: &Ramp, last: &Ramp) -> Vec<String> {
     if let Some(why) = last.stopped_by() {
         sentences.push(format!("the search was stopped in {}: {why}", last.name));
     }
-    let is_slow =
-        matches!(ramp.verdict, KneeVerdict::Unclear { why: Doubt::TooFew, .. }) && ramp.is_far_behind();
-    if is_slow {
+    if is_too_slow(ramp) {
         sentences.push(slow(ramp.delivered_per_second(), command));
     }
     sentences
 }
 
-/// Suggests a ramp for a target that completes only `per_second` requests.
-fn slow(per_second: f64, command: &str) -> String {
+/// Whether hardly anything ended of what was requested.
+fn is_too_slow(ramp: &Ramp) -> bool {
+    matches!(ramp.verdict, KneeVerdict::Unclear { why: Doubt::TooFew, .. }) && ramp.is_far_behind()
+}
+
+/// A ramp for a target that completes only `per_second` requests.
+fn slow_ramp(per_second: f64) -> Rising {
     let rate = per_second.max(0.01);
     let (from, to) = ((rate / 2.0).floor().max(1.0), (rate * 3.0).ceil().max(2.0));
     // Two thirds of the ramp exceed the target's capacity, and some of that is lost before it is detected.
     let seconds = (3.0 * FEWEST_REQUESTS as f64 / rate).ceil();
+    let (from, to, over) = (from as u64, to as u64, Nanos::from_secs(seconds as u64));
+    Rising { from, to, over, shape: RisingShape::Linear }
+}
+
+/// Suggests that ramp.
+fn slow(per_second: f64, command: &str) -> String {
+    let Rising { from, to, over, .. } = slow_ramp(per_second);
     format!(
         "it ends about {} requests/s, and a rate is measured with {FEWEST_REQUESTS} at least: {command} --from {from} --to {to} \
-         --duration {seconds}s",
+         --duration {over}",
         request_rate(per_second)
     )
 }

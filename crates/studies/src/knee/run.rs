@@ -33,7 +33,7 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
     check_absent("--out", &question.out).map_err(Error::refused)?;
     let mut search = Search { session, question, folder: Folder::default(), ramps: Vec::new() };
     search.execute()?;
-    let answer = Answer::of(question, &search.ramps)?;
+    let answer = Answer::of(question, &search.ramps, &session.command)?;
     let path = question.out.join(ANSWER);
     new_file(&path)
         .and_then(|mut file| file.write_all(format!("{:#}\n", answer.to_json()).as_bytes()))

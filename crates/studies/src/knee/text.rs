@@ -2,13 +2,15 @@
 
 use super::Answer;
 use iosonar_analyze::knee::{KneeVerdict, RampRow, RampedOverload};
+use iosonar_plaintext::statement;
 use iosonar_text::shown;
 use iosonar_text::units::{Charset, duration, grouped, request_rate};
 use std::fmt;
 
-/// The verdict with its evidence.
+/// The story, and the verdict with its evidence.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", statement(&self.story))?;
         let source = self.summary.targets.first().map_or("", |target| target.source.as_str());
         writeln!(f, "knee of {}: {source}, depth {}", shown(&self.target), self.depth)?;
         self.sentences.iter().try_for_each(|sentence| writeln!(f, "  {sentence}"))?;

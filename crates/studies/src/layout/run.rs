@@ -21,6 +21,7 @@ use iosonar_os::create::{new_dirs, new_file};
 use iosonar_os::open_to_inspect;
 use iosonar_os::page_cache::page_bytes;
 use iosonar_runner::{Concluded, Error, Notice, Ready, Session};
+use iosonar_story::creation_story;
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
 use std::collections::BTreeMap;
@@ -76,8 +77,9 @@ fn measure(
     let (creation, scans) = (&created.stats[..], &scanned.stats[..]);
     let device_reads = scan_reads(stage, &scanned.reads);
     let page_bytes = page_bytes();
-    let creation =
-        Trial { experiment, setting, creation, scans, files, device_reads, free, page_bytes }.answer();
+    let trial = Trial { experiment, setting, creation, scans, files, device_reads, free, page_bytes };
+    let creation = CreationAnswer { fake: scanned.fake.clone(), ..trial.answer() };
+    let creation = CreationAnswer { story: Some(creation_story(&creation)), ..creation };
     let maps: Vec<Map> = maps.into_iter().flatten().collect();
     keep(question, &creation, &maps)?;
     Ok(scanned.answer(Some(Measured { creation, maps })))
@@ -100,7 +102,8 @@ struct LayoutRun {
     /// Reads of devices meanwhile, by device name.
     reads: BTreeMap<String, DeviceReads>,
     info: RunInfo,
-    is_fake: bool,
+    /// The verdict, if its figures are not what they claim to be.
+    fake: Option<String>,
 }
 
 impl LayoutRun {
@@ -111,11 +114,11 @@ impl LayoutRun {
     /// Whether the next part makes sense.
     fn is_fine(&self) -> bool {
         let has_ended_early = self.info.targets.iter().any(|target| target.ended_early.is_some());
-        self.info.state == RunState::Finished && self.is_whole() && !self.is_fake && !has_ended_early
+        self.info.state == RunState::Finished && self.is_whole() && self.fake.is_none() && !has_ended_early
     }
 
     fn answer(self, measured: Option<Measured>) -> Answer {
-        Answer { measured, is_whole: self.is_whole(), is_fake: self.is_fake, info: self.info }
+        Answer { measured, is_whole: self.is_whole(), is_fake: self.fake.is_some(), info: self.info }
     }
 }
 
@@ -123,7 +126,7 @@ fn execute(session: &Session, ready: Ready, dir: &Path) -> Result<LayoutRun, Err
     let ended = session.execute(ready, dir)?;
     let Concluded { info, figures, .. } =
         session.conclude(ended, Default::default()).map_err(Error::broke)?;
-    let is_fake = verdict::report(session, &figures.summary);
+    let fake = verdict::report(session, &figures.summary);
     let archive = Archive::open(dir)?;
     let machine = machine(&archive).words;
     let reads = device_reads(&archive)?;
@@ -131,7 +134,7 @@ fn execute(session: &Session, ready: Ready, dir: &Path) -> Result<LayoutRun, Err
     for why in stats.iter().filter_map(failure_of) {
         session.observer.notice(&Notice::Remark(&why));
     }
-    Ok(LayoutRun { machine, stats, reads, info, is_fake })
+    Ok(LayoutRun { machine, stats, reads, info, fake })
 }
 
 /// Device reads of all methods. Each scratch file system has a device to itself; otherwise all files are in one directory.

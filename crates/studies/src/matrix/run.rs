@@ -72,6 +72,9 @@ impl Opened {
         study.question.keep |= question.keep;
         let recovered = study.recover();
         let matrix = study.question.matrix(new_run_id()).map_err(Error::refused)?;
+        if recovered > 0 {
+            study.tell(&matrix);
+        }
         let missing = study.table.missing(&matrix, study.question.order(&matrix));
         Ok(Opened { study, matrix, missing, recovered })
     }
@@ -100,9 +103,10 @@ impl Opened {
         let ready = session.prepare(plan).map_err(Error::refused)?;
         self.study.create()?;
         let ended = session.execute(ready, &dir)?;
-        let (info, is_fake) = info_of(session, ended, no_records)?;
+        let (info, fake) = info_of(session, ended, no_records)?;
+        let is_fake = fake.is_some();
         let archive = Archive::open(&dir).map_err(Error::broke)?;
-        self.keep_part(archive, &info)?;
+        self.keep_part(archive, &info, fake)?;
         if no_records {
             self.study.drop_part(&dir)?;
         }
@@ -122,27 +126,29 @@ impl Opened {
         Ok(MatrixRun { info, missing, is_fake })
     }
 
-    /// Counts and keeps the cells of a part.
-    fn keep_part(&mut self, archive: Archive, info: &RunInfo) -> Result<(), Error> {
+    /// Counts and keeps the cells of a part. `fake` is the verdict on figures that are not what they claim to be.
+    fn keep_part(&mut self, archive: Archive, info: &RunInfo, fake: Option<String>) -> Result<(), Error> {
         let Opened { study, matrix, .. } = self;
         study.table.machine = machine(&archive);
         let input = Input::of_archive(archive).map_err(Error::refused)?;
         let stats = stats_of(&input, info, count_until(matrix.stonewall))?;
         let failures = stats.iter().filter_map(failure_of);
         let errors: Vec<String> = failures.chain(errors_in_files(info)).collect();
-        study.add(&stats, |table| {
+        study.add(&stats, matrix, |table| {
             let missing = matrix.units().len() * matrix.tests.len();
             let missing = missing.saturating_sub(table.results.len());
             (table.state, table.missing_cells) = (Some(state_of(&info.state, missing == 0)), missing as u64);
             table.errors = errors;
+            // The cells of an earlier part stay.
+            table.fake = table.fake.take().or(fake);
         })
     }
 }
 
-/// How a part ended, and whether its figures are fake. Only its cells are shown: its requests are in its archive.
-fn info_of(session: &Session, ended: Ended, no_records: bool) -> Result<(RunInfo, bool), Error> {
+/// How a part ended, and the verdict if its figures are fake. Only its cells are shown: its requests are in its archive.
+fn info_of(session: &Session, ended: Ended, no_records: bool) -> Result<(RunInfo, Option<String>), Error> {
     if no_records {
-        return Ok((ended.info, false));
+        return Ok((ended.info, None));
     }
     let Concluded { info, figures, .. } =
         session.conclude(ended, Default::default()).map_err(Error::broke)?;

@@ -3,13 +3,14 @@
 use crate::cells::{count_until, machine, stats_of};
 use iosonar_analyze::CellStats;
 use iosonar_archive::{Archive, TOOL, remove_archive};
-use iosonar_campaign::{CellResult, Question, Table};
+use iosonar_campaign::{CellResult, Matrix, Question, Table};
 use iosonar_host::other_writer;
 use iosonar_host::output::check_absent;
 use iosonar_inputs::Input;
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
 use iosonar_runner::{Error, Session};
+use iosonar_story::{MatrixFacts, matrix_story};
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
 use std::fs::{File, TryLockError};
@@ -134,13 +135,26 @@ impl Study {
         self.dir.join(format!("part-{}", self.parts().count() + 1))
     }
 
-    /// Keeps the cells of a part, and the description of the measurement.
-    pub fn add(&mut self, stats: &[CellStats], describe: impl FnOnce(&mut Table)) -> Result<(), Error> {
+    /// Keeps the cells of a part, the description of the measurement, and the story of all cells.
+    pub fn add(
+        &mut self,
+        stats: &[CellStats],
+        matrix: &Matrix,
+        describe: impl FnOnce(&mut Table),
+    ) -> Result<(), Error> {
         let timed = self.question.timed;
         let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
         self.table.replace(found);
         describe(&mut self.table);
+        self.tell(matrix);
         self.keep()
+    }
+
+    /// Tells the story of all cells until now.
+    pub fn tell(&mut self, matrix: &Matrix) {
+        let dir = self.dir.to_string_lossy();
+        let story = matrix_story(&MatrixFacts { table: &self.table, matrix, dir: &dir });
+        self.table.story = Some(story);
     }
 
     /// Writes the table.

@@ -16,6 +16,8 @@ use std::path::PathBuf;
 pub struct KneeMaterial<'a> {
     /// The words around the picture.
     pub subject: &'a Subject,
+    /// The headline of its story: the title.
+    pub headline: &'a str,
     /// The verdict.
     pub verdict: &'a KneeVerdict,
     /// Demanded and delivered requests. The demand rises from row to row.
@@ -52,7 +54,8 @@ fn captions(verdict: &KneeVerdict) -> Vec<Caption> {
 
 fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
     let all = super::Material { subject: material.subject, run: None, demand: None };
-    let view = View::new(&all, style);
+    let message = Caption::from(material.headline);
+    let view = View::new(&all, style).with_message(Some(&message));
     let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
     page::head(&mut scene, &view, TITLE);
     let wrapped = |line: Caption| line.wrapped(14.0, Weight::Bold, 1460.0);
@@ -265,10 +268,17 @@ mod tests {
             [(rows(2000.0), None), (rows(700.0), None), (rows(9.0), Some(unclear)), (Vec::new(), None)]
         {
             let verdict = forced.unwrap_or_else(|| find_knee(&rows));
+            let headline = "Sustains 58 200 random 4 KiB reads/s (55 900 to 60 400) with 8 in flight.";
             for is_exponential in [false, true] {
-                let material =
-                    KneeMaterial { subject: &subject, verdict: &verdict, rows: &rows, is_exponential };
+                let material = KneeMaterial {
+                    subject: &subject,
+                    headline,
+                    verdict: &verdict,
+                    rows: &rows,
+                    is_exponential,
+                };
                 let scene = draw_knee(&material, &Style::default());
+                assert_eq!(scene.texts().next().unwrap().text, headline);
                 let boxes: Vec<(Rect, &str)> = scene.texts().map(|t| (t.bounds(), t.text.as_str())).collect();
                 for (i, (a, text)) in boxes.iter().enumerate() {
                     assert!(a.x >= 0 && a.right() <= scene.width as i32, "{text}");

@@ -2,8 +2,8 @@
 
 use super::markup::suffix;
 use super::run::ReportRun;
-use crate::escape;
-use iosonar_analyze::{During, Reason, Story, StoryEvent, Verdict};
+use crate::{escape, statement};
+use iosonar_analyze::{During, Story, StoryEvent, Verdict};
 use iosonar_plaintext::hash;
 use iosonar_text::units;
 use std::fmt::Write as _;
@@ -32,7 +32,7 @@ pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
         "<p class=\"{class}\"><b>{name}{}</b></p>\n<dl class=\"facts\">",
         escape(&story.headline)
     );
-    story.because.iter().for_each(|because| reason(out, because));
+    story.because.iter().for_each(|because| statement::reason(out, because, "show --json"));
     if let Some(worth) = &story.worth {
         let worth = escape(worth);
         let link = if run.material.subject.cautions.is_empty() {
@@ -42,24 +42,8 @@ pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
         };
         _ = writeln!(out, "<dt>worth</dt><dd>{link}</dd>");
     }
-    if let Some(remedy) = &story.remedy {
-        _ = writeln!(out, "<dt>try</dt><dd class=\"try\">{}</dd>", remedy_text(remedy));
-    }
+    story.remedy.iter().for_each(|remedy| statement::remedy(out, remedy));
     out.push_str("</dl>\n</section>\n");
-}
-
-/// A reason, with the paths of its evidence in `show --json` on demand.
-fn reason(out: &mut String, reason: &Reason) {
-    let (text, evidence) = (escape(&reason.text), escape(&reason.evidence.join(", ")));
-    let title =
-        if evidence.is_empty() { String::new() } else { format!(" title=\"show --json: {evidence}\"") };
-    _ = writeln!(out, "<dt>because</dt><dd{title}>{text}</dd>");
-}
-
-/// A command is set as such: one click selects it.
-fn remedy_text(remedy: &str) -> String {
-    let text = escape(remedy);
-    if remedy.starts_with("iosonar ") { format!("<code>{text}</code>") } else { text }
 }
 
 /// Writes the events as cards. The viewer puts them below the sonar, which follows their links.
@@ -140,11 +124,5 @@ mod tests {
     fn short_events_are_visible_at_the_end_of_the_run() {
         let line = time_line(&event(9_999_999_999, 10_000_000_000), 10_000_000_000);
         assert!(line.contains("x=\"994\" width=\"6\""), "{line}");
-    }
-
-    #[test]
-    fn commands_are_set_as_code() {
-        assert_eq!(remedy_text("iosonar knee <x>"), "<code>iosonar knee &lt;x&gt;</code>");
-        assert_eq!(remedy_text("repeat on an idle machine"), "repeat on an idle machine");
     }
 }

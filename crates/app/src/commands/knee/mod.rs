@@ -33,8 +33,13 @@ fn draw(answer: &Answer, out: &Path) -> Result<Vec<PathBuf>, Failure> {
     let archive = Archive::open(&answer.dir)?;
     let subject = Subject::of_run(&answer.summary, &headline(&archive.environment()));
     let is_exponential = answer.ramp().is_some_and(|ramp| ramp.demand.shape == RisingShape::Exponential);
-    let material =
-        KneeMaterial { subject: &subject, verdict: &answer.verdict, rows: &answer.rows, is_exponential };
+    let material = KneeMaterial {
+        subject: &subject,
+        headline: &answer.story.headline,
+        verdict: &answer.verdict,
+        rows: &answer.rows,
+        is_exponential,
+    };
     let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..PlotOptions::default() };
     let gate = gate_of(&[]);
     let folder = PictureFolder::open(&gate, out, existing(false))?;

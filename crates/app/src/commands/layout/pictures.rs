@@ -30,7 +30,8 @@ pub fn draw(answer: &CreationAnswer, maps: &[Map], out: &Path) -> Result<String,
         first += method.files.len();
     }
     let (subject, sentences) = (subject(answer), answer.summary());
-    let overview = LayoutOverview { subject: &subject, rows: &rows, sentences: &sentences };
+    let headline = answer.story.as_ref().map(|story| story.headline.as_str());
+    let overview = LayoutOverview { subject: &subject, headline, rows: &rows, sentences: &sentences };
     let name = |format: Format| format!("{OVERVIEW}.{}", format.extension());
     for format in [Format::Svg, Format::Png] {
         write(&out.join(name(format)), &layout_overview(&overview, format, &Style::default()))?;

@@ -7,6 +7,7 @@ use crate::output::{print, unused_dated};
 use crate::session::{self, begin_session};
 use crate::timings::Timings;
 use iosonar_campaign::creation::creation_text;
+use iosonar_plaintext::statement;
 use iosonar_plan::ByteSize;
 use iosonar_studies::layout::{self, Question, Spec};
 use iosonar_text::shown;
@@ -23,7 +24,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     match args.json {
         true => print(&(serde_json::to_string_pretty(&measured.creation)? + "\n"))?,
         false => {
-            let text = creation_text(&measured.creation);
+            let story = measured.creation.story.as_ref().map_or(String::new(), statement);
+            let text = story + "\n" + &creation_text(&measured.creation);
             print(&format!("{text}\nresult: {}\npicture: {}\n", shown(out), shown(&picture)))?;
         }
     }

@@ -5,6 +5,7 @@ use crate::args::matrix::MatrixArgs;
 use crate::exit::Failure;
 use crate::output::print;
 use iosonar_campaign::{Matrix, Unit, table_text};
+use iosonar_plaintext::statement;
 use iosonar_studies::matrix::{Answer, CELLS};
 use iosonar_text::shown;
 
@@ -36,7 +37,8 @@ pub fn show(args: &MatrixArgs, answer: &Answer) -> Result<(), Failure> {
 }
 
 fn text(answer: &Answer) -> String {
-    let text = table_text(&answer.table, Some(&answer.matrix));
+    let story = answer.table.story.as_ref().map_or(String::new(), |story| statement(story) + "\n");
+    let text = story + &table_text(&answer.table, Some(&answer.matrix));
     let page = answer.dir.join(PAGE);
     format!(
         "{text}pictures and page: {}\nresult: {} ({CELLS}: every cell and repetition)\n",

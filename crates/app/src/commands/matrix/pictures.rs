@@ -26,11 +26,10 @@ pub fn draw(answer: &Answer) -> Result<(), Failure> {
     let grids = answer.table.grids();
     let drawn: Vec<MatrixGrid> =
         grids.iter().map(|grid| picture_of(grid, answer, grid.is_cached(matrix))).collect();
-    let cautions = answer.table.cautions(matrix).into_iter();
     // Every picture says that figures are those of the page cache, or may be.
     let caution = |text| Caution { id: CautionId::NotDirect, severity: Severity::Warning, text };
     let subject = Subject {
-        cautions: cautions.map(caution).collect(),
+        cautions: answer.table.cautions(matrix).into_iter().map(caution).collect(),
         what: format!("{} on {}", answer.files(), answer.table.machine.words),
         how: answer.how(),
         tool: answer.table.tool.clone(),
@@ -44,6 +43,7 @@ pub fn draw(answer: &Answer) -> Result<(), Failure> {
     folder.keep();
     let page = MatrixPage {
         title: format!("File operations on {}", answer.files()),
+        story: answer.table.story.as_ref(),
         lines: vec![answer.table.machine.words.clone(), answer.how(), answer.table.command.clone()],
         cautions: answer.table.cautions(matrix),
         grids: &drawn,

@@ -49,6 +49,8 @@ const MIB: f64 = 1_048_576.0;
 pub struct LayoutOverview<'a> {
     /// The words around the picture.
     pub subject: &'a Subject,
+    /// The headline of its story: the title. `None` if it has no story.
+    pub headline: Option<&'a str>,
     /// One for each method.
     pub rows: &'a [LayoutRow<'a>],
     /// The answer in sentences.
@@ -117,7 +119,8 @@ pub fn layout_overview(overview: &LayoutOverview<'_>, format: Format, style: &St
 
 fn draw(overview: &LayoutOverview<'_>, style: &Style) -> Scene {
     let material = Material { subject: overview.subject, run: None, demand: None };
-    let view = View::new(&material, style);
+    let message = overview.headline.map(Caption::from);
+    let view = View::new(&material, style).with_message(message.as_ref());
     let sheet = Sheet::new(overview, view.palette);
     let mut scene = Scene::new(PAGE_WIDTH, sheet.page_height() as u32, view.palette.background);
     page::head(&mut scene, &view, TITLE);

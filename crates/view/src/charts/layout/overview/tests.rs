@@ -92,7 +92,7 @@ fn sentences() -> Vec<String> {
 
 fn drawn(rows: &[LayoutRow<'_>], theme: Theme) -> Scene {
     let (subject, sentences) = (subject(), sentences());
-    let overview = LayoutOverview { subject: &subject, rows, sentences: &sentences };
+    let overview = LayoutOverview { subject: &subject, headline: None, rows, sentences: &sentences };
     draw(&overview, &Style { theme, ..Style::default() })
 }
 
@@ -269,7 +269,7 @@ fn picture_matches_golden_file() {
     let golden = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(svg == golden, "layout-overview.svg differs; if that is right, bless it with BLESS=1");
     let (subject, sentences) = (subject(), sentences());
-    let overview = LayoutOverview { subject: &subject, rows: &rows, sentences: &sentences };
+    let overview = LayoutOverview { subject: &subject, headline: None, rows: &rows, sentences: &sentences };
     let png = layout_overview(&overview, Format::Png, &Style::default());
     assert!(png.starts_with(b"\x89PNG") && png.len() < 120_000, "{}", png.len());
     let Some(to) = std::env::var_os("PICTURES") else { return };
