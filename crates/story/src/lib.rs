@@ -7,10 +7,12 @@
 //! the first of: data errors, failed requests, a fake result, nothing measured, too few requests, lost time, all well
 //! (`headline.rs`).
 //!
+//! An event may look like a shape of the gallery, which is a guess (`shapes.rs`).
+//!
 //! A comparison has a story, too (`comparison/`): what differs, and what differed in the machine in that time (`circumstances.rs`).
 //!
 //! To add a cause: a variant of [`Cause`](iosonar_analyze::Cause) at its place in the order, its test in `causes.rs`, its sentence in
-//! `events.rs`, its headline in `headline/disturbed.rs`, and a planted result in `tests/`.
+//! `events.rs`, its headline in `headline/disturbed.rs`, its shape in `shapes.rs`, and a planted result in `tests/`.
 
 mod blame;
 mod causes;
@@ -24,6 +26,7 @@ mod headline;
 mod names;
 mod part_stories;
 mod parts;
+mod shapes;
 #[cfg(test)]
 mod tests;
 mod words;

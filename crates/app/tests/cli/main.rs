@@ -65,6 +65,7 @@ mod processes;
 mod refused;
 mod report;
 mod series;
+mod shapes;
 mod stamps;
 mod story;
 mod temporary;
