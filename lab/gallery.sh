@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
 # Makes the pictures of README and docs: replays on a loop device (fast, overloaded by a ramp, throttled by the kernel),
-# a simulated stall, the static pictures of a load, two runs side by side, the planted results. Then compares every figure of the pictures,
-# texts and pages with `show --json`. Needs root.
+# a simulated stall, the static pictures of a load, two runs side by side, the shapes of docs/shapes.md, the planted results. Then compares
+# every figure of the pictures, texts and pages with `show --json`. Needs root.
 #
 #   lab/gallery.sh [DIRECTORY]     results and all pictures go there (default: target/gallery);
 #                                  those that the pages show are copied into docs/images
 #   lab/gallery.sh --keep-docs …   leaves docs/images as it is
+#   lab/gallery.sh --no-check …    compares no figures
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 keep_docs=
-[[ ${1:-} != --keep-docs ]] || { keep_docs=1; shift; }
+check=1
+while [[ ${1:-} == --* ]]; do
+    case $1 in
+    --keep-docs) keep_docs=1 ;;
+    --no-check) check= ;;
+    *) echo "unknown option '$1'; known: --keep-docs, --no-check" >&2; exit 2 ;;
+    esac
+    shift
+done
 out=$(realpath -m "${1:-$here/target/gallery}")
 iosonar=${IOSONAR:-$here/target/release/iosonar}
 [[ $(id -u) == 0 ]] || { echo "lab/gallery.sh needs root: it makes loop devices" >&2; exit 2; }
@@ -97,26 +106,37 @@ iosonar analyze "$recorded" > load.analysis.txt
 say "two devices under the same load"
 iosonar plot --compare fast stall --png --out compare > /dev/null
 
+say "shapes, each with one planted cause"
+mkdir shapes
+for script in "$here"/examples/shapes/*.sh; do
+    shape=$(basename "$script" .sh)
+    (cd shapes && bash "$script" > "$shape.txt" && iosonar plot "$shape" --only response --png > /dev/null) ||
+        echo "   $shape was not made"
+done
+
 say "planted results, each with its story and its sonar"
 mkdir planted
 python3 "$here/lab/planted.py" "$here/examples/planted/planted.toml" planted "$iosonar"
 
 # One source for every number: pictures and text are compared with `show --json`, pages, too, where there is a browser.
-say "every figure of pictures, text and pages against show --json"
-(cd "$here" && IOSONAR_GALLERY=$out cargo test --quiet --locked -p iosonar-cli --test cli -- \
-    --include-ignored figures_of_the_gallery)
-if command -v npm > /dev/null && command -v chromium > /dev/null; then
-    mkdir pages
-    for run in fast ramp throttled stall recorded; do
-        [[ -e $run/run.json ]] || continue
-        iosonar report "$run" -o "pages/$run.html" > /dev/null
-        iosonar show "$run" --json > "pages/$run.summary.json"
-    done
-    (cd "$here/web" && npm ci --silent && IOSONAR_GALLERY_PAGES=$out/pages npx vitest run --config e2e/vitest.config.ts \
-        e2e/real.test.ts)
-else
-    echo "SKIPPED: figures of pages, because there is no Node.js with npm, or no Chromium"
-fi
+compare_figures() {
+    say "every figure of pictures, text and pages against show --json"
+    (cd "$here" && IOSONAR_GALLERY=$out cargo test --quiet --locked -p iosonar-cli --test cli -- \
+        --include-ignored figures_of_the_gallery)
+    if command -v npm > /dev/null && command -v chromium > /dev/null; then
+        mkdir pages
+        for run in fast ramp throttled stall recorded; do
+            [[ -e $run/run.json ]] || continue
+            iosonar report "$run" -o "pages/$run.html" > /dev/null
+            iosonar show "$run" --json > "pages/$run.summary.json"
+        done
+        (cd "$here/web" && npm ci --silent && IOSONAR_GALLERY_PAGES=$out/pages npx vitest run --config e2e/vitest.config.ts \
+            e2e/real.test.ts)
+    else
+        echo "SKIPPED: figures of pages, because there is no Node.js with npm, or no Chromium"
+    fi
+}
+[[ -z $check ]] || compare_figures
 
 [[ -z $keep_docs ]] || exit 0
 images=$here/docs/images
@@ -130,4 +150,8 @@ copy ramp/plots/g04.delay.setpoint.png collapse.png
 copy load/g30.ws_log.png working-set.png
 copy load/g45.miss_ratio.png miss-ratio.png
 copy stall/plots/g20.response.percentiles.png percentiles.png
+for script in "$here"/examples/shapes/*.sh; do
+    shape=$(basename "$script" .sh)
+    copy "shapes/$shape/plots/g00.response.png" "shape-$shape.png"
+done
 say "pictures of the pages: $images; all others: $out"

@@ -54,6 +54,7 @@ mod rate;
 mod records;
 mod rounds;
 mod series;
+mod shape;
 mod sketch;
 mod skew;
 mod slices;
@@ -113,6 +114,7 @@ pub use rate::Rate;
 pub use records::Records;
 pub use rounds::Rounds;
 pub use series::{ClassSeries, CountSeries};
+pub use shape::Shape;
 pub use skew::{Deskew, PassSkew, SkewWindows};
 pub use span::Span;
 pub use story::{

@@ -1,6 +1,7 @@
 //! The story of a result as data: event, cause, worth and remedy. `iosonar-story` makes it.
 
 use crate::judgement::Verdict;
+use crate::shape::Shape;
 use crate::time_range::TimeRange;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -292,6 +293,9 @@ pub struct StoryEvent {
     pub share: f64,
     /// The longest response, in nanoseconds.
     pub worst_response_ns: u64,
+    /// The shape of `docs/shapes.md` that it looks like: a guess. Absent if it looks like none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
 }
 
 /// The share of the lost request-seconds with one cause.

@@ -68,6 +68,8 @@ mod record;
 mod recorded;
 #[path = "devices/series.rs"]
 mod series;
+#[path = "devices/shapes.rs"]
+mod shapes;
 #[path = "devices/validity.rs"]
 mod validity;
 #[path = "devices/verify.rs"]

@@ -30,6 +30,6 @@ pub use mail::{LatencyText, LoadText, Mail, MailOptions, mail, shade};
 pub use maps::{MapUnit, map, maps};
 pub use markdown::markdown;
 pub use stamps::data_errors;
-pub use story::{STORY_LINES, statement, story};
+pub use story::{STORY_LINES, statement, story, story_events};
 pub use summary::{deskew, engine_and_depth, most_in_flight, summary};
 pub use verification::{sentence as fault_sentence, verified};

@@ -206,6 +206,24 @@ fn event(out: &mut Lines, name: &str, event: &StoryEvent) {
     limited(out, &format!("  {name:<10}"), &text, LINES_OF_EVENT);
 }
 
+/// All events of a story by onset, each with its share of the lost time and the shape that it looks like.
+pub fn story_events(story: &Story) -> String {
+    let mut out = Lines::new(COLUMNS);
+    if story.events.is_empty() {
+        return String::new();
+    }
+    out.heading("Events, share of the lost time");
+    for event in &story.events {
+        let [from, to] = [event.range.from_ns, event.range.to_ns].map(|ns| units::moment(ns, Charset::Ascii));
+        let share = format!("{} %", units::number(event.share * 100.0));
+        out.paragraph(&format!("  {from:>9} to {to:>9}{share:>8}  "), &event.text);
+        if let Some(shape) = event.shape {
+            out.line(&format!("    looks like: {shape}"));
+        }
+    }
+    out.finish()
+}
+
 /// Names of the cautions: the texts are long.
 fn foot(summary: &Summary) -> Lines {
     let mut out = Lines::new(COLUMNS);

@@ -18,6 +18,7 @@ fn event(number: u64) -> StoryEvent {
         lost_request_seconds: 1.0,
         share: 1.0 / (number + 2) as f64,
         worst_response_ns: 1,
+        shape: None,
         target: None,
         phase: None,
     }

@@ -72,6 +72,11 @@ impl Found {
         }
     }
 
+    /// Whether requests differed in their size.
+    pub(crate) fn is_of_size(&self) -> bool {
+        matches!(self, Found::OtherRequests { bytes, .. } if is_other_size(*bytes))
+    }
+
     /// The kind of cause.
     pub(crate) fn cause(&self) -> Cause {
         match self {
@@ -306,9 +311,13 @@ fn other_requests(sum: &LossSlice, usual: &LossSlice) -> Option<Found> {
     let per_request = |part: u64, of: &LossSlice| part as f64 / of.requests.max(1) as f64;
     let bytes = [per_request(sum.bytes, sum), per_request(usual.bytes, usual)];
     let writes = [per_request(sum.writes, sum), per_request(usual.writes, usual)];
-    let is_other_size = bytes[0] > OTHER_SIZE * bytes[1] || bytes[1] > OTHER_SIZE * bytes[0];
     let is_other_mix = (writes[0] - writes[1]).abs() > OTHER_MIX;
-    (is_other_size || is_other_mix).then_some(Found::OtherRequests { bytes, writes })
+    (is_other_size(bytes) || is_other_mix).then_some(Found::OtherRequests { bytes, writes })
+}
+
+/// Whether requests differ in their mean size from the usual one.
+fn is_other_size([bytes, usual]: [f64; 2]) -> bool {
+    bytes > OTHER_SIZE * usual || usual > OTHER_SIZE * bytes
 }
 
 /// Whether samples are those of the process that issued all requests: requests were real, and no other process issued some.

@@ -5,8 +5,9 @@ use crate::causes::{Evidence, Found, Search};
 use crate::episodes::Episode;
 use crate::names;
 use crate::parts::Part;
+use crate::shapes::{Outline, shape};
 use crate::words::{mean_time, percent, rate, size, time};
-use iosonar_analyze::{Cause, CauseShare, LEAST_REQUESTS, LossSlice, Normal, StoryEvent, TimeRange};
+use iosonar_analyze::{Cause, CauseShare, LEAST_REQUESTS, LossSlice, Normal, Shape, StoryEvent, TimeRange};
 use iosonar_plan::Engine;
 use iosonar_text::units::grouped;
 use std::ops::Range;
@@ -39,6 +40,7 @@ struct Event {
     phase: Option<u16>,
     range: TimeRange,
     found: Found,
+    outline: Outline,
     requests: u64,
     lost_ns: f64,
     worst_response_ns: u64,
@@ -74,7 +76,7 @@ impl Events {
         let lost_ns = parts.iter().map(|part| part.course.total_lost_ns()).sum();
         let events = events_of(parts, episodes);
         Events {
-            list: events.iter().map(|event| story_event(facts, event, lost_ns)).collect(),
+            list: story_events(facts, &events, lost_ns),
             found: events.into_iter().map(|event| event.found).collect(),
             normal: facts.tally.losses().normal_outside(&times),
             outside: LossSlice::sum_of(&calm),
@@ -143,7 +145,7 @@ fn events_of(parts: &[Part], mut episodes: Vec<(usize, Episode, Found)>) -> Vec<
     episodes.sort_by_key(|(_, episode, _)| episode.range.from_ns);
     let mut all: Vec<Event> = Vec::new();
     for (part, episode, found) in episodes {
-        let Part { target, phase, .. } = parts[part];
+        let Part { target, phase, ref course, .. } = parts[part];
         let is_same = |event: &&mut Event| {
             found.cause().is_outside()
                 && event.found.cause() == found.cause()
@@ -164,6 +166,7 @@ fn events_of(parts: &[Part], mut episodes: Vec<(usize, Episode, Found)>) -> Vec<
                 phase,
                 range: episode.range,
                 found,
+                outline: Outline::of(course, &episode.slices),
                 requests: episode.sum.requests,
                 lost_ns: episode.lost_ns,
                 worst_response_ns: episode.sum.max_response_ns,
@@ -171,6 +174,14 @@ fn events_of(parts: &[Part], mut episodes: Vec<(usize, Episode, Found)>) -> Vec<
         }
     }
     all
+}
+
+/// The events as the story has them, with the shapes that they look like.
+fn story_events(facts: &Facts<'_>, events: &[Event], lost_ns: f64) -> Vec<StoryEvent> {
+    let list: Vec<StoryEvent> = events.iter().map(|event| story_event(facts, event, lost_ns)).collect();
+    let shape_of = |(one, event): (&StoryEvent, &Event)| shape(one, &list, &event.found, event.outline);
+    let shapes: Vec<Option<Shape>> = list.iter().zip(events).map(shape_of).collect();
+    list.into_iter().zip(shapes).map(|(event, shape)| StoryEvent { shape, ..event }).collect()
 }
 
 fn story_event(facts: &Facts<'_>, event: &Event, lost_ns: f64) -> StoryEvent {
@@ -186,6 +197,7 @@ fn story_event(facts: &Facts<'_>, event: &Event, lost_ns: f64) -> StoryEvent {
         lost_request_seconds: event.lost_ns / 1e9,
         share: event.lost_ns / lost_ns.max(1.0),
         worst_response_ns: event.worst_response_ns,
+        shape: None,
     }
 }
 

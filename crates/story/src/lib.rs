@@ -7,11 +7,13 @@
 //! the first of: data errors, failed requests, a fake result, nothing measured, too few requests, lost time, all well
 //! (`headline.rs`).
 //!
+//! An event may look like a shape of the gallery, which is a guess (`shapes.rs`).
+//!
 //! A comparison has a story, too (`comparison/`): what differs, and what differed in the machine in that time (`circumstances.rs`). So have
 //! the answers of studies (`knee/`, `matrix/`, `creation/`), and loads (`load/`).
 //!
 //! To add a cause: a variant of [`Cause`](iosonar_analyze::Cause) at its place in the order, its test in `causes.rs`, its sentence in
-//! `events.rs`, its headline in `headline/disturbed.rs`, and a planted result in `tests/`.
+//! `events.rs`, its headline in `headline/disturbed.rs`, its shape in `shapes.rs`, and a planted result in `tests/`.
 
 mod blame;
 mod causes;
@@ -29,6 +31,7 @@ mod matrix;
 mod names;
 mod part_stories;
 mod parts;
+mod shapes;
 mod statement;
 #[cfg(test)]
 mod tests;

@@ -102,6 +102,16 @@ impl Lab {
         command
     }
 
+    /// Runs a shell script in the directory, with the binary on its path.
+    pub fn script(&self, script: &Path) -> Ended {
+        let binaries = self.binary.parent().expect("a directory of binaries").display();
+        let path = format!("{binaries}:{}", std::env::var("PATH").unwrap_or_default());
+        let mut command = Command::new("bash");
+        command.arg(script).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.env("PATH", path).env("IOSONAR_LEDGER", self.ledger()).env("IOSONAR_WRITE_BACK", "off");
+        Ended::of(command.output().expect("bash starts"))
+    }
+
     /// Runs `iosonar` with `args`, separated by blanks.
     pub fn run(&self, args: &str) -> Ended {
         Ended::of(self.command(args).output().expect("the binary starts"))

@@ -15,6 +15,6 @@ pub fn load_of_others(name: &str) -> Option<PathBuf> {
     root().join("../shared/loads").join(format!("{name}.load.gz")).canonicalize().ok()
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -579,6 +579,7 @@ fn story(cause: Cause, from_ns: u64, to_ns: u64, text: &str) -> Story {
         lost_request_seconds: 500.0,
         share: 0.9,
         worst_response_ns: S,
+        shape: None,
     };
     Story {
         headline: String::new(),

@@ -44,7 +44,9 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     } else {
         let run = RunAnalysis::read(&input, &options).map_err(Failure::refused)?;
         let skew = skew.map_or(String::new(), |skew| iosonar_plaintext::deskew(&skew));
+        let events = run.summary.story.as_ref().map_or(String::new(), iosonar_plaintext::story_events);
         iosonar_plaintext::story(&run.summary)
+            + &events
             + "\n"
             + &iosonar_plaintext::summary(&run.summary)
             + &skew

@@ -66,6 +66,7 @@ mod processes;
 mod refused;
 mod report;
 mod series;
+mod shapes;
 mod stamps;
 mod story;
 mod study_stories;

@@ -169,6 +169,7 @@ pub fn with_story(run: Run) -> Run {
         lost_request_seconds: 0.5,
         share: 1.0 / (number + 2) as f64,
         worst_response_ns: 1_234_567_890,
+        shape: None,
     };
     let share = |cause| CauseShare { cause, share: 0.1 };
     let text = "Outside of these: 8 300 requests, response p50 107 us, p99 6.70 ms; one in flight / 49 us each = 20 400/s at \

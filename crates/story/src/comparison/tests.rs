@@ -132,6 +132,7 @@ fn causes_outside_come_before_events_of_the_target() {
         lost_request_seconds: 245.0,
         share: 0.9,
         worst_response_ns: 700_000_000,
+        shape: None,
         target: None,
         phase: None,
     };

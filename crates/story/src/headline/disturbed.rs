@@ -7,6 +7,7 @@ use crate::causes::Found;
 use crate::command::with_depth;
 use crate::events::Events;
 use crate::names;
+use crate::shapes::period_ns;
 use crate::words::{capitalized, listed, mean_time, moment, number_word, percent, rate, time, times};
 use iosonar_analyze::{Cause, Reason, StoryEvent};
 use iosonar_plan::Job;
@@ -20,8 +21,6 @@ const BEHIND: f64 = 0.05;
 const LATENCIES_BEHIND: u64 = 10;
 /// The end of an event that lasts longer than this is named, too.
 const LONG_NS: u64 = 2_000_000_000;
-/// Events recur if the times between them differ by less than this share of their mean.
-const REGULAR: f64 = 0.15;
 
 /// A load that was not done in time: the backlog was there until the end.
 pub(super) fn late(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
@@ -231,10 +230,7 @@ fn moments(events: &[(&StoryEvent, &Found)]) -> String {
 
 /// The time between events that recur.
 fn period(starts: &[u64]) -> String {
-    let between: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-    let mean = between.iter().sum::<f64>() / between.len().max(1) as f64;
-    let is_regular = between.len() >= 2 && between.iter().all(|one| (one - mean).abs() < REGULAR * mean);
-    if is_regular { format!(": every {}", mean_time(mean)) } else { String::new() }
+    period_ns(starts).map_or(String::new(), |period| format!(": every {}", mean_time(period)))
 }
 
 /// A cause outside of the target as part of a list.

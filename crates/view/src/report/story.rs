@@ -68,12 +68,13 @@ fn card(out: &mut String, event: &StoryEvent, end_ns: u64) {
     let moment = |ns| units::moment(ns, units::Charset::Unicode);
     _ = writeln!(
         out,
-        "<li class=\"event\"><p><a href=\"#{}\">{} to {}</a> <b>{} %</b> of the lost time</p>\n<p>{}</p>\n{}</li>",
+        "<li class=\"event\"><p><a href=\"#{}\">{} to {}</a> <b>{} %</b> of the lost time</p>\n<p>{}</p>\n{}{}</li>",
         hash(during),
         moment(event.range.from_ns),
         moment(event.range.to_ns),
         units::number(event.share * 100.0),
         escape(&event.text),
+        event.shape.map_or(String::new(), |shape| format!("<p class=\"faint\">looks like: {shape}</p>\n")),
         time_line(event, end_ns),
     );
 }
@@ -93,6 +94,7 @@ fn time_line(event: &StoryEvent, end_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iosonar_analyze::Shape;
     use serde_json::json;
 
     fn event(from_ns: u64, to_ns: u64) -> StoryEvent {
@@ -118,6 +120,18 @@ mod tests {
             "{out}"
         );
         assert!(out.contains("others on &lt;b&gt;") && out.contains("x=\"200\" width=\"100\""), "{out}");
+        assert!(!out.contains("looks like"), "{out}");
+    }
+
+    #[test]
+    fn cards_name_the_shape_as_a_guess() {
+        let mut out = String::new();
+        let event = StoryEvent { shape: Some(Shape::Neighbour), ..event(1, 2) };
+        card(&mut out, &event, 10);
+        assert!(
+            out.contains("<p class=\"faint\">looks like: neighbour (docs/shapes.md#neighbour)</p>"),
+            "{out}"
+        );
     }
 
     #[test]
