@@ -6,7 +6,7 @@ use iosonar_analyze::compare::critical_t;
 
 /// Error probability of the interval.
 const ALPHA: f64 = 0.05;
-/// Smaller error probabilities are not computed: with so many cells, the interval holds with less than 95 %.
+/// Smaller error probabilities are not computed: with more cells, the interval holds with less than 95 %.
 const LEAST_ALPHA: f64 = 1e-9;
 
 /// A cell and its repetitions.
@@ -40,7 +40,7 @@ impl Extremes<'_> {
 }
 
 impl<'a> MeasuredCell<'a> {
-    /// A cell of at least so many requests in all of its repetitions; `None` without a rate.
+    /// A cell of at least `least_requests` in all of its repetitions; `None` without a rate.
     fn of(results: &[&'a CellResult], least_requests: u64) -> Option<MeasuredCell<'a>> {
         let requests: u64 = results.iter().map(|result| result.ops).sum();
         let rates = rates(results).filter(|_| requests >= least_requests)?;
@@ -52,7 +52,7 @@ impl<'a> MeasuredCell<'a> {
     }
 }
 
-/// The extremes of the cells with at least so many requests; `None` of fewer than two cells.
+/// The extremes of the cells with at least `least_requests`; `None` if there are fewer than two.
 pub(crate) fn extremes<'a>(grids: &[Grid<'a>], least_requests: u64) -> Option<Extremes<'a>> {
     let cells = grids.iter().flat_map(|grid| grid.cells.iter().flatten());
     let cells: Vec<MeasuredCell> = cells.filter_map(|cell| MeasuredCell::of(cell, least_requests)).collect();
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(Table::default().extremes(30), None);
     }
 
-    /// Of twenty equal cells, the extremes are told apart in at most 5 of 100 tables.
+    /// Of twenty equal cells, the extremes differ in at most 5 of 100 tables.
     #[test]
     fn equal_cells_rarely_differ() {
         use rand_core::{Rng, SeedableRng};

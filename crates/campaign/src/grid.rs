@@ -39,7 +39,7 @@ impl Table {
         grids.into_values().map(Grid::of).collect()
     }
 
-    /// The fastest and the slowest of the cells with at least so many requests; `None` of fewer than two cells.
+    /// The fastest and the slowest of the cells with at least `least_requests`; `None` if there are fewer than two.
     pub fn extremes(&self, least_requests: u64) -> Option<Extremes<'_>> {
         extremes(&self.grids(), least_requests)
     }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// A matrix to describe.
 pub struct MatrixPage<'a> {
-    /// What was measured.
+    /// The files that were measured.
     pub title: String,
     /// Its story, at the top; `None` in a directory of an earlier version.
     pub story: Option<&'a Statement>,

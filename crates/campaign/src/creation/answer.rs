@@ -83,7 +83,7 @@ pub struct ScanReads {
 pub struct CreationAnswer {
     /// [`ANSWER_VERSION`].
     pub version: u32,
-    /// Headline, reasons, worth and remedy; absent until it is told.
+    /// Headline, reasons, worth and remedy; absent until it is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub story: Option<Statement>,
     /// The verdict on the scans, if their figures are not what they claim to be.

@@ -39,11 +39,11 @@ pub struct KneeFacts<'a> {
     pub failed: u64,
     /// Whether the load ended before the ramp.
     pub load_was_over: bool,
-    /// What speaks against the figures, as the JSON has it.
+    /// The objection to the figures, as the JSON has it.
     pub judgement: Option<&'a RunVerdict>,
     /// The story of the ramp whose figures are not those of the target.
     pub fake: Option<&'a Story>,
-    /// What slowed this program or the device for most of the time in which the rate was measured.
+    /// The cause outside of the target that covers most of the time in which the rate was measured.
     pub outside: Option<&'a OutsideCause>,
     /// The ramp that a target needs that is too slow for any other.
     pub slow: Option<Rising>,
@@ -146,7 +146,7 @@ fn unclear(facts: &KneeFacts<'_>, why: Doubt, least: Option<f64>) -> Statement {
     Statement { remedy: remedies::of_doubt(facts, why), ..statement(text, reasons.into_iter().flatten()) }
 }
 
-/// What speaks against the figures; for a real target how far they reach.
+/// The objection to the figures; without one, how far a lower bound reaches.
 fn worth(facts: &KneeFacts<'_>) -> Option<String> {
     facts.judgement.map(|judgement| judgement.sentence.clone()).or_else(|| {
         let is_bound = !matches!(facts.verdict, KneeVerdict::Unclear { at_least_per_second: None, .. });

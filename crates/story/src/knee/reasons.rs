@@ -9,7 +9,7 @@ use iosonar_text::units::grouped;
 /// The depth is the limit if the target answered about as fast as below the knee: up to this ratio of the greatest possible rate to the
 /// sustained one.
 const OF_DEPTH: f64 = 1.25;
-/// Below this ratio the target answered faster under load than before, and the bound is none.
+/// Below this ratio the target answered faster under load than before: there is no bound.
 const FITS: f64 = 0.9;
 /// From this ratio on requests wait inside the target under overload.
 const INSIDE: f64 = 4.0;
@@ -21,7 +21,7 @@ pub(super) fn failed(facts: &KneeFacts<'_>) -> Option<Reason> {
     (facts.failed > 0).then(|| Reason::new(text, &["failed"]))
 }
 
-/// What else slowed the requests.
+/// Another cause that slowed the requests.
 pub(super) fn outside(cause: &OutsideCause) -> Reason {
     Reason::new(format!("While the rate was measured: {}.", cause.text), &["outside_cause"])
 }
@@ -67,7 +67,7 @@ pub(super) fn below(facts: &KneeFacts<'_>, knee: &Knee) -> Option<Reason> {
     Some(Reason { text, evidence: evidence.into() })
 }
 
-/// When the target fell behind.
+/// Time from which the backlog grew.
 pub(super) fn backlog(knee: &Knee) -> Option<Reason> {
     let text = format!(
         "More was requested from {} on; the backlog never drained from {} on, and was {} requests at the end.",

@@ -1,4 +1,4 @@
-//! What to do after a search: the command as typed with options that show more.
+//! Remedies after a search: the command as typed with options that show more.
 
 use super::{KneeFacts, reasons};
 use crate::command::Command;

@@ -159,7 +159,7 @@ fn requests_are_named_as_they_were_asked_for() {
     assert_eq!(headline(load), "Sustains 58 200 requests/s (55 900 to 60 400) with up to 8 in flight.");
 }
 
-/// Others or a lack of CPU make the rate a lower bound: the target is not told to sustain no more.
+/// Others or a lack of CPU make the rate a lower bound: it is not the target's limit.
 #[test]
 fn causes_outside_make_the_rate_a_lower_bound() {
     let cause = OutsideCause { cause: Cause::NoCpu, text: "this program had no CPU for 4.10 s".into() };

@@ -63,7 +63,7 @@ fn sizes(facts: &DemandFacts) -> String {
     })
 }
 
-/// What is touched, how often again, and how much a cache saves.
+/// Touched bytes, repeated uses, and the misses of a cache.
 fn places(facts: &DemandFacts) -> Reason {
     let about = if facts.sampling.exact { "" } else { "about " };
     let touched = bytes(facts.frequency.all.distinct_pages * PAGE_BYTES);

@@ -211,7 +211,7 @@ fn times(ratio: f64) -> String {
 
 /// A cell in words.
 struct Named {
-    /// The test, with what else tells it from others.
+    /// The test, with streams and method where the table has several.
     name: String,
     /// Sizes of file and record.
     sizes: String,

@@ -1,4 +1,4 @@
-//! What to do after a matrix: the command as typed with other options, or a step.
+//! Remedies after a matrix: the command as typed with other options, or a step.
 
 use super::MatrixFacts;
 use crate::command::Command;

@@ -51,7 +51,7 @@ pub struct Answer {
     pub summary: Summary,
     /// Failed requests of all ramps.
     pub failed: u64,
-    /// What slowed this program or the device for most of the time in which the rate was measured; absent if nothing did.
+    /// The cause outside of the target that covers most of the time in which the rate was measured; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside_cause: Option<OutsideCause>,
     /// The verdict, if the figures are no storage result, or those of another place.
@@ -183,7 +183,7 @@ fn objection(summary: &Summary) -> Option<RunVerdict> {
     counts.then(|| RunVerdict { verdict: judgement.verdict, sentence: judgement.sentence.clone() })
 }
 
-/// What slowed the requests for most of the time in which the rate was measured, besides the target.
+/// The cause outside of the target that covers most of the time in which the rate was measured.
 fn outside_cause(ramp: &Ramp) -> Option<OutsideCause> {
     let KneeVerdict::Found(knee) = &ramp.verdict else { return None };
     let measured = TimeRange { from_ns: knee.measured_from_ns, to_ns: knee.measured_to_ns };

@@ -150,7 +150,7 @@ impl Study {
         self.keep()
     }
 
-    /// Tells the story of all cells until now.
+    /// Makes the story of all cells until now.
     pub fn tell(&mut self, matrix: &Matrix) {
         let dir = self.dir.to_string_lossy();
         let story = matrix_story(&MatrixFacts { table: &self.table, matrix, dir: &dir });

@@ -38,7 +38,7 @@ impl Answer {
         self.facts.counts.as_ref()?.broken.as_deref()
     }
 
-    /// What was recorded, and whether something is missing:
+    /// The recorded requests, and the reason why some may be missing:
     /// `Recorded 5 026 requests in 10.0 s: 3 400 reads, 1 626 writes; no event was lost.`
     pub fn headline(&self) -> String {
         let kinds = Kind::ALL.iter().map(|kind| (self.counted.kinds[*kind as usize], kind.name()));
@@ -52,7 +52,7 @@ impl Answer {
         format!("Recorded {} {noun}{during}{of_kinds}; {}.", grouped(all), self.missing())
     }
 
-    /// What is missing, in a few words.
+    /// The reason why requests may be missing, in a few words.
     fn missing(&self) -> String {
         let counts = self.facts.counts.as_ref();
         let removed = counts.map_or(0, |counts| counts.removed_events);
