@@ -10,6 +10,9 @@ use iosonar_plan::Executor;
 
 /// A cause accounts for an episode if it accounts for this share of its lost time, or of its longest mean response.
 const COVERS: f64 = 0.5;
+/// A stop of this program matters from this share of the episode's length on: a busy machine has short ones all the time, and how many
+/// requests each of them met is not known.
+const LEAST_STOP: f64 = 0.05;
 /// The target is the cause only if a lack of CPU accounts for less than this share of the lost time: it is sampled coarsely.
 const NEXT_TO_NOTHING: f64 = 0.1;
 /// Others matter from this share of the bytes of a device on ...
@@ -211,7 +214,8 @@ impl Search<'_> {
     fn of_program(&self, episode: &Episode) -> Option<Found> {
         let without = self.evidence.known_cpu(episode.range)?;
         let accounts = |without_ns: &dyn Fn(TimeRange) -> u64| {
-            self.accounted_ns(episode, without_ns) >= COVERS * episode.lost_ns
+            share_of(episode.range, without_ns(episode.range)) >= LEAST_STOP
+                && self.accounted_ns(episode, without_ns) >= COVERS * episode.lost_ns
         };
         if accounts(&|range| without.halted_ns(range)) {
             return Some(Found::Halted { ns: without.halted_ns(episode.range) });
@@ -359,7 +363,7 @@ mod tests {
     use crate::tests::records;
     use iosonar_analyze::{Limits, Tally};
     use iosonar_archive::Record;
-    use iosonar_evidence::{OwnUse, Series};
+    use iosonar_evidence::{IssuingThreads, OwnUse, Series};
     use iosonar_plan::Nanos;
 
     const S: u64 = 1_000_000_000;
@@ -372,12 +376,21 @@ mod tests {
 
     /// The causes of all events, with samples of this program that was halted for some milliseconds by each second.
     fn causes(records: &[Record], halted_ms: &[u64]) -> Vec<Cause> {
+        causes_with(records, halted_ms, &Series::Own(OwnUse::Halted))
+    }
+
+    /// The same for any series of nanoseconds in which it did not run.
+    fn causes_with(records: &[Record], halted_ms: &[u64], stopped: &Series) -> Vec<Cause> {
         let course = course_of(records);
         let mut without = WithoutCpu::new(1);
         let mut sum = 0;
         for (second, ms) in halted_ms.iter().enumerate() {
             sum += ms * 1_000_000;
-            without.add(second as u64 * S, &Series::Own(OwnUse::Halted), sum as f64);
+            // Samples of the halts say that the time is covered.
+            if *stopped != Series::Own(OwnUse::Halted) {
+                without.add(second as u64 * S, &Series::Own(OwnUse::Halted), 0.0);
+            }
+            without.add(second as u64 * S, stopped, sum as f64);
         }
         let evidence = Evidence {
             without_cpu: Some(&without),
@@ -415,6 +428,19 @@ mod tests {
         };
         let halted = [0, 0, 0, 0, 20, 20, 20, 20, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(causes(&records(20, slow), &halted), [Cause::TargetSlower]);
+    }
+
+    /// Waits for a CPU are known to a sample: each of many slow requests may have met all of them.
+    #[test]
+    fn short_waits_do_not_account_for_a_slow_target_and_it_is_not_blamed() {
+        let slow = |due: u64, record: &mut Record| {
+            if (3 * S..8 * S).contains(&due) {
+                record.completed = Some(Nanos(due + 20_000_000));
+            }
+        };
+        let waited = [0, 0, 0, 0, 30, 30, 30, 30, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let waits = Series::Issuing(IssuingThreads::Wait);
+        assert_eq!(causes_with(&records(20, slow), &waited, &waits), [Cause::Unexplained]);
     }
 
     #[test]

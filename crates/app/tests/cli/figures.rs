@@ -24,6 +24,18 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     Some(&tag[begin..begin + tag[begin..].find('"')?])
 }
 
+/// Paths with their values as JSON, which may contain blanks.
+fn figures_of(mut pairs: &str) -> Vec<(String, Value)> {
+    let mut figures = Vec::new();
+    while let Some((path, rest)) = pairs.split_once('=') {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter();
+        let value = values.next().expect("a value").expect("a value is JSON");
+        figures.push((path.to_string(), value));
+        pairs = rest[values.byte_offset()..].trim_start();
+    }
+    figures
+}
+
 /// Returns every text of a picture. Neighbours with the same figures are lines of one text.
 fn texts(svg: &str) -> Vec<Shown> {
     let mut all: Vec<Shown> = Vec::new();
@@ -32,11 +44,7 @@ fn texts(svg: &str) -> Vec<Shown> {
         let tag = format!(" {tag}");
         let text = unescape(rest.split_once("</text>").expect("a text ends").0);
         let pairs = attribute(&tag, "data-figures").map(unescape).unwrap_or_default();
-        let pair = |pair: &str| {
-            let (path, value) = pair.split_once('=').expect("a path and a value");
-            (path.to_string(), serde_json::from_str(value).expect("a value is JSON"))
-        };
-        let figures: Vec<(String, Value)> = pairs.split_whitespace().map(pair).collect();
+        let figures = figures_of(&pairs);
         // Upright words name axes.
         let place = |name| attribute(&tag, name).map_or(0.0, |v| v.parse().expect("a number"));
         match all.last_mut() {
