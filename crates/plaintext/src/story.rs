@@ -5,7 +5,7 @@ use crate::notes;
 use crate::stamps;
 use crate::summary::state;
 use iosonar_analyze::{
-    LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, StoryEvent, Summary, TimeStats,
+    Cause, LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, StoryEvent, Summary, TimeStats,
 };
 use iosonar_text::units::{self, Charset};
 
@@ -130,11 +130,13 @@ fn figures(summary: &Summary) -> Lines {
         out.heading(&format!("{:10}{:>10}{:>10}{:>10}", "", "p50", "p99", "max"));
     }
     response.iter().for_each(|times| out.line(&row("response", times, "due to done: the application")));
-    summary
-        .latency
-        .all
-        .iter()
-        .for_each(|times| out.line(&row("latency", times, "submitted to done: the target")));
+    // Where something outside of the target cost most time, the latencies contain it.
+    let cause = summary.story.as_ref().and_then(Story::main_cause);
+    let latency = match cause.is_some_and(Cause::is_outside) {
+        true => "submitted to done: not the target alone",
+        false => "submitted to done: the target",
+    };
+    summary.latency.all.iter().for_each(|times| out.line(&row("latency", times, latency)));
     let device = summary.path.as_ref().and_then(|path| path.issue_to_complete.as_ref());
     device.iter().for_each(|times| out.line(&row("device", times, "by the kernel: the device alone")));
     if let Some(done) = summary.throughput.delivered {

@@ -229,7 +229,7 @@ fn sentence(event: &Event) -> String {
             format!("{} wanted instead of {}: more were in flight at once", rate(*wanted), rate(*usual))
         }
         Found::TargetStoodStill { ns } => {
-            format!("nothing completed for {}: {} requests were due", time(*ns), grouped(event.requests))
+            format!("nothing completed for {}: {} requests took longer", time(*ns), grouped(event.requests))
         }
         Found::Conflicts => "requests waited for others that they conflict with".into(),
         Found::TargetSlower { latency_ns, usual_ns } => {

@@ -80,7 +80,7 @@ pub struct IoArgs {
     /// time.
     #[arg(long)]
     pub watch_order: bool,
-    /// Record where the time of each request goes in the kernel; =10: in one of 10 windows of time
+    /// Record where the time of each request goes in the kernel
     ///
     /// Joins each request with the kernel's block tracepoints: queued, issued to the driver, completed by
     /// the device, seen by this program. Needs root, costs some CPU time, and goes with direct I/O. 'show --all' has

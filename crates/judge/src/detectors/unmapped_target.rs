@@ -66,7 +66,7 @@ fn seen(unmapped: f64, all: f64, is_mapped: bool) -> Finding {
         return Finding::ok("What is read was written before.", SOURCE).with("unmapped_bytes", unmapped);
     }
     let text = format!(
-        "{} of the {} that are read held no data when the run began: reads of that give zeros and reach no device.",
+        "{} of the {} that are read held no data when the run began: reads of such places return zeros and reach no device.",
         percent(share),
         size(all)
     );

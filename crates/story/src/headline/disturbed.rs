@@ -269,7 +269,10 @@ fn unexplained(events: &Events) -> Option<Reason> {
 
 fn remedy(facts: &Facts<'_>, events: &Events, cause: Cause) -> Option<String> {
     match cause {
-        Cause::Halted | Cause::NoCpu => Some("repeat it on a machine that is otherwise idle".into()),
+        Cause::Halted => {
+            Some("find out who stopped this program or the machine (a signal, a debugger, a hypervisor); then repeat it".into())
+        }
+        Cause::NoCpu => Some("repeat it on a machine that is otherwise idle".into()),
         Cause::Others => {
             Some("stop the other user of the device, or measure another one; then repeat it".into())
         }

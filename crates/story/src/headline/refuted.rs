@@ -30,12 +30,13 @@ pub(super) fn wrong_data(facts: &Facts<'_>) -> Option<Headline> {
     Some(Headline {
         text: format!("{} {places} gave back wrong data: {}.", grouped(verified.total()), listed(&named)),
         because: vec![Reason::new(differs, &["verified.faults", "verified.first"])],
-        remedy: Some(match is_injected {
-            true => "repeat it without injected faults to test the target".into(),
-            false => {
-                "see the fault map in the report page, and test the device without this run's load".into()
-            }
-        }),
+        remedy: match is_injected {
+            true if !facts.plan.engine.is_real() => None,
+            true => Some("repeat it without injected faults to test the target".into()),
+            false => Some(
+                "see the fault map in the report page, and test the device without this run's load".into(),
+            ),
+        },
     })
 }
 

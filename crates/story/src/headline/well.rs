@@ -4,7 +4,7 @@ use super::Headline;
 use crate::Facts;
 use crate::events::Events;
 use crate::part_stories as parts;
-use crate::words::{moment, percent, rate, short_bytes, time};
+use crate::words::{fitting, moment, percent, rate, short_bytes, time};
 use crate::{contrast, names, workload};
 use iosonar_analyze::{Contrast, LEAST_REQUESTS, PartStats, Reason, StoryEvent, TimeStats};
 use iosonar_text::units::{byte_rate, grouped};
@@ -56,11 +56,14 @@ pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
     if phases.len() < 2 {
         return None;
     }
-    let of = |phase: &PartStats| {
-        let p50 = phase.latency.map(|times| format!(", p50 {}", time(times.p50_ns)));
+    let of = |phase: &PartStats, has_p50: bool| {
+        let p50 = phase.latency.filter(|_| has_p50).map(|times| format!(", p50 {}", time(times.p50_ns)));
         format!("{} {}{}", phase.name, parts::done(phase), p50.unwrap_or_default())
     };
-    let phases: Vec<String> = phases.iter().map(of).collect();
+    let listed = |has_p50: bool| {
+        let all: Vec<String> = phases.iter().map(|phase| of(phase, has_p50)).collect();
+        all.join("; ")
+    };
     let disturbed = match events.list.len() {
         0 => String::new(),
         1 => "; one event".into(),
@@ -75,7 +78,7 @@ pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
     let apart = "Each phase has figures of its own; their sum would mean nothing.";
     let because = Reason::new(apart, &["parts.phases"]);
     Some(Headline {
-        text: format!("{}{disturbed}.", phases.join("; ")),
+        text: fitting([true, false].map(|has_p50| format!("{}{disturbed}.", listed(has_p50)))),
         because: worst.map(of_event).into_iter().chain([because]).collect(),
         remedy: None,
     })
@@ -83,6 +86,11 @@ pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
 
 /// How the targets compare, if there are several.
 pub(super) fn targets(facts: &Facts<'_>) -> Option<Reason> {
+    compared(facts).map(|(_, text)| Reason::new(text, &["parts.targets"]))
+}
+
+/// Whether all targets are alike, and that in a sentence.
+fn compared(facts: &Facts<'_>) -> Option<(bool, String)> {
     let medians: Vec<(u64, String)> = parts::targets(facts)
         .filter_map(|(number, part)| {
             let is_enough = part.completed >= LEAST_REQUESTS;
@@ -104,7 +112,7 @@ pub(super) fn targets(facts: &Facts<'_>) -> Option<Reason> {
             slowest.1
         ),
     };
-    (medians.len() > 1).then(|| Reason::new(text, &["parts.targets"]))
+    (medians.len() > 1).then_some((is_alike, text))
 }
 
 /// All went well.
@@ -123,20 +131,20 @@ pub(super) fn well(facts: &Facts<'_>, events: &Events, contrast: Option<&Contras
             format!("{count} of {} requests: response {}.", grouped(counts.total), percentiles(response))
         }
         _ if summary.run.is_recording() => {
-            format!("Recorded {count} requests: latency {}.", percentiles(latency))
+            format!("Recorded {count} {}: latency {}.", kind(facts), percentiles(latency))
         }
-        _ => format!("{}: latency {}.", done(facts), percentiles(latency)),
+        // A rate of all targets together would describe none of them.
+        _ => compared(facts)
+            .and_then(|(is_alike, text)| (!is_alike).then_some(text))
+            .unwrap_or_else(|| format!("{}: latency {}.", done(facts), percentiles(latency))),
     };
+    let targets = targets(facts).filter(|reason| reason.text != text);
     let differs = contrast.map(|one| Reason::new(contrast::sentence(one), &["story.contrast"]));
     let is_known = events.is_known && counts.completed >= FOR_NORMAL;
     let normal = events.normal.filter(|_| is_known).map(|_| {
         Reason::new("Nothing unusual happened: no stall and no slow time stands out.", &["story.normal"])
     });
-    Headline {
-        text,
-        because: targets(facts).into_iter().chain(differs).chain(normal).collect(),
-        remedy: None,
-    }
+    Headline { text, because: targets.into_iter().chain(differs).chain(normal).collect(), remedy: None }
 }
 
 /// The rate of requests, or of bytes if requests are large.
@@ -161,9 +169,13 @@ fn without_data(facts: &Facts<'_>) -> Headline {
     }
 }
 
+/// Median and 99th percentile; of few requests the maximum instead.
 fn percentiles(times: &TimeStats) -> String {
-    let p99 = times.p99_ns.map_or(String::new(), |p99| format!(", p99 {}", time(p99)));
-    format!("p50 {}{p99}", time(times.p50_ns))
+    let far = match times.p99_ns.filter(|_| times.count >= FOR_NORMAL) {
+        Some(p99) => format!("p99 {}", time(p99)),
+        None => format!("max {}", time(times.max_ns)),
+    };
+    format!("p50 {}, {far}", time(times.p50_ns))
 }
 
 /// Mean size of the transferred requests.
@@ -179,15 +191,19 @@ fn is_large(facts: &Facts<'_>) -> bool {
 
 /// The requests of a run: `random 4 KiB reads, 4 in flight`.
 fn requests(facts: &Facts<'_>) -> String {
+    let size = one_size(facts).map_or(String::new(), |size| format!("{} ", short_bytes(size)));
+    let depth = facts.summary.run.depth.map_or(String::new(), |depth| format!(", {depth} in flight"));
+    format!("{}{size}{}{depth}", order(facts), kind(facts))
+}
+
+/// The operations of the completed requests.
+fn kind(facts: &Facts<'_>) -> &'static str {
     let counts = &facts.summary.counts;
-    let what = match (counts.read.completed, counts.write.completed) {
+    match (counts.read.completed, counts.write.completed) {
         (_, 0) => "reads",
         (0, _) => "writes",
         _ => "reads and writes",
-    };
-    let size = one_size(facts).map_or(String::new(), |size| format!("{} ", short_bytes(size)));
-    let depth = facts.summary.run.depth.map_or(String::new(), |depth| format!(", {depth} in flight"));
-    format!("{}{size}{what}{depth}", order(facts))
+    }
 }
 
 /// The size of the requests, if all have the same.
