@@ -19,7 +19,7 @@ impl PathWindows {
         let words =
             bytes.chunks_exact(WORD).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
         let words: Vec<u64> = words.collect();
-        if bytes.len() % (2 * WORD) != 0 || !words.is_sorted() {
+        if !bytes.len().is_multiple_of(2 * WORD) || !words.is_sorted() {
             return Err("it has no pairs of ascending times".into());
         }
         Ok(PathWindows(words.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()))

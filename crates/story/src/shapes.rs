@@ -190,7 +190,7 @@ mod tests {
     fn only_other_sizes_are_size_steps() {
         let shape_of = |bytes, writes| {
             let one = event(Cause::OtherRequests, 1);
-            shape(&one, &[one.clone()], &Found::OtherRequests { bytes, writes }, MIDDLE)
+            shape(&one, std::slice::from_ref(&one), &Found::OtherRequests { bytes, writes }, MIDDLE)
         };
         assert_eq!(shape_of([65_536.0, 4096.0], [0.0, 0.0]), Some(Shape::SizeSteps));
         assert_eq!(shape_of([4096.0, 4096.0], [0.9, 0.1]), None);
