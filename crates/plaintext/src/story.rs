@@ -133,7 +133,7 @@ fn figures(summary: &Summary) -> Lines {
     // Where something outside of the target cost most time, the latencies contain it.
     let cause = summary.story.as_ref().and_then(Story::main_cause);
     let latency = match cause.is_some_and(Cause::is_outside) {
-        true => "submitted to done: not the target alone",
+        true => "submitted to done: disturbed",
         false => "submitted to done: the target",
     };
     summary.latency.all.iter().for_each(|times| out.line(&row("latency", times, latency)));
