@@ -164,12 +164,8 @@ fn events(story: &Story, room: usize) -> Lines {
         out.line("");
         limited(&mut out, "  events    ", &series, LINES_OF_EVENT);
         // The empty line, and those of the series.
-        let room = room.saturating_sub(1 + LINES_OF_EVENT);
-        story
-            .largest_events(room / LINES_OF_EVENT)
-            .iter()
-            .take(1)
-            .for_each(|worst| event(&mut out, "worst", worst));
+        let has_room = room > 2 * LINES_OF_EVENT;
+        story.largest_events(has_room.into()).iter().for_each(|worst| event(&mut out, "worst", worst));
         return out;
     }
     // An empty line, and one for those that are not listed.

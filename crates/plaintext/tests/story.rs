@@ -82,3 +82,27 @@ fn every_story_fits_on_a_small_terminal() {
         is_short(&summary);
     }
 }
+
+#[test]
+fn many_events_of_one_cause_are_one_line_with_the_worst_of_them() {
+    let event = |number: u64| StoryEvent {
+        range: TimeRange { from_ns: number * 1_000_000_000, to_ns: number * 1_000_000_000 + 500_000_000 },
+        target: None,
+        phase: None,
+        cause: Cause::DepthFull,
+        text: format!("burst {number}"),
+        requests: 10,
+        lost_request_seconds: 1.0,
+        share: if number == 5 { 0.3 } else { 0.1 },
+        worst_response_ns: 1,
+        shape: None,
+    };
+    let summary = Summary {
+        story: Some(Story { events: (0..7).map(event).collect(), ..empty_story() }),
+        ..empty(&["a"]).summary()
+    };
+    let text = is_short(&summary);
+    assert!(text.contains("  events    7 from 0 s to 6.50 s, the depth was used up: 90"), "{text}");
+    assert!(text.contains("  worst     at 5.00 s: burst 5 (30"), "{text}");
+    assert!(!text.contains("burst 0"), "{text}");
+}
