@@ -111,8 +111,9 @@ impl PathFacts {
         let mut steps = Steps::default();
         let mut slowest = Slowest::default();
         let read = archive.for_each_path(&mut |request| {
-            steps.add(request);
-            slowest.add(request, has_timetable);
+            let times = StepTimes::of(request, has_timetable);
+            steps.add(request, times);
+            slowest.add(request, times);
         })?;
         let Some(counts) = read else { return Ok(None) };
         // The borders of the groups are known only now.
@@ -164,8 +165,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn add(&mut self, request: &RequestPath) {
-        let times = StepTimes::of(request, true);
+    fn add(&mut self, request: &RequestPath, times: StepTimes) {
         self.delay.add(times.delay_ns);
         self.submit_to_queue.add(times.submit_to_queue_ns);
         if request.issued.is_some() {
@@ -225,8 +225,7 @@ struct Slowest {
 }
 
 impl Slowest {
-    fn add(&mut self, request: &RequestPath, has_timetable: bool) {
-        let times = StepTimes::of(request, has_timetable);
+    fn add(&mut self, request: &RequestPath, times: StepTimes) {
         let response_ns = times.response_ns();
         self.responses.add(response_ns);
         let place = self.list.partition_point(|slower| slower.times.response_ns() >= response_ns);
@@ -294,7 +293,9 @@ mod tests {
             completed: Nanos(n * 1000 + 110 + n * 50),
         };
         let mut slowest = Slowest::default();
-        (0..2000).for_each(|n| slowest.add(&request(n * 7 % 2000), true));
+        for request in (0..2000).map(|n| request(n * 7 % 2000)) {
+            slowest.add(&request, StepTimes::of(&request, true));
+        }
         let sequences: Vec<u64> = slowest.list.iter().map(|one| one.sequence).collect();
         assert_eq!(sequences, [1999, 1998, 1997, 1996, 1995, 1994, 1993, 1992]);
         assert_eq!(slowest.list[0].times.response_ns(), 110 + 1999 * 50);
@@ -326,7 +327,8 @@ mod tests {
             done: at(960),
             completed: at(1_000),
         };
-        steps.add(&request);
+        let add = |steps: &mut Steps, request: &RequestPath| steps.add(request, StepTimes::of(request, true));
+        add(&mut steps, &request);
         let sums = |steps: &Steps| {
             [
                 &steps.delay,
@@ -339,7 +341,8 @@ mod tests {
         };
         assert_eq!(sums(&steps), [50, 7, 3, 800, 40]);
         // Without issue events the device's time begins at the queue; clocks that differ make no step negative.
-        steps.add(&RequestPath { issued: None, submitted: at(158), completed: at(959), ..request });
+        let without_issue = RequestPath { issued: None, submitted: at(158), completed: at(959), ..request };
+        add(&mut steps, &without_issue);
         assert_eq!(sums(&steps), [108, 7, 3, 1603, 40]);
         assert_eq!(steps.queue_to_issue.count(), 1);
     }

@@ -1,23 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { fromHash, toHash } from "./hash";
 import { cleanNote, LONGEST_NOTE, MOST_NOTES } from "./notes";
-import { type Bounds, type View, withOnly, withoutOnly } from "./view";
-
-const BOUNDS: Bounds = { time: [0, 100e9], number: [0, 5000], y: [500, 200e9] };
-const HOME: View = {
-  time: BOUNDS.time,
-  number: BOUNDS.number,
-  y: [1e4, 1e10],
-  base: "start",
-  ordinate: "latency",
-  on: { read: true, write: true, pushed: true, flush: true },
-  yLinear: false,
-  transfer: "log",
-  dots: true,
-  bars: true,
-  shown: "both",
-  rate: "requests",
-};
+import { BOUNDS, HOME } from "../../test/view";
+import { withOnly, withoutOnly } from "./view";
 
 describe("notes of a link", () => {
   test("survive the way through the address, whatever their text", () => {

@@ -1,22 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fromHash, toHash } from "./hash";
-import { type Bounds, History, panX, type View, withX, within, zoomX, zoomY } from "./view";
-
-const BOUNDS: Bounds = { time: [0, 100e9], number: [0, 5000], y: [500, 200e9] };
-const HOME: View = {
-  time: BOUNDS.time,
-  number: BOUNDS.number,
-  y: [1e4, 1e10],
-  base: "start",
-  ordinate: "latency",
-  on: { read: true, write: true, pushed: true, flush: true },
-  yLinear: false,
-  transfer: "log",
-  dots: true,
-  bars: true,
-  shown: "both",
-  rate: "requests",
-};
+import { BOUNDS, HOME } from "../../test/view";
+import { History, panX, type View, withX, within, zoomX, zoomY } from "./view";
 
 describe("view", () => {
   test("zoom keeps what lies under the pointer", () => {

@@ -1,10 +1,10 @@
 //! Where the time of requests goes in the kernel: what groups of requests with similar responses consist of, and the slowest requests.
 
-use super::axes::{LABEL_SIZE, TICK_SIZE, TimeScale, frame, words};
+use super::axes::{self, LABEL_SIZE, TICK_SIZE, TimeScale, frame, words};
 use super::message::{self, Message};
 use super::{Chart, Draw, RunView, SIDE_LEFT, figures, page, plot_area, single};
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Caption, Fill, Rect, Scene};
+use crate::scene::{Anchor, Fill, Rect, Scene};
 use iosonar_analyze::{PathFacts, StepTimes, TimeStats};
 
 pub(super) static CHART: Chart = Chart {
@@ -101,10 +101,10 @@ fn groups(scene: &mut Scene, view: &RunView<'_>, path: &PathFacts, area: Rect) {
         let bar = Rect { y: area.y + top, h: bottom - top - 1, ..area };
         let sum = group.mean.response_ns();
         let scale = TimeScale { begin: 0, end: sum.max(1), is_number: false, area: bar };
-        steps(scene, view, &group.mean, 0, &scale);
+        steps(scene, view, &group.mean, &scale);
         // Every fourth has its mean: all of them would be too many.
         if number % 4 == 3 || number == 0 {
-            let mean = figures::joined::<Caption>(["mean ".into(), super::axes::time(sum).into()]);
+            let mean = format!("mean {}", axes::time(sum));
             scene.text(words(mean, SIDE_LEFT, bar.bottom(), TICK_SIZE, view.palette, Anchor::Start));
         }
     }
@@ -125,20 +125,17 @@ fn slowest(scene: &mut Scene, view: &RunView<'_>, path: &PathFacts, area: Rect) 
     let pitch = area.h / path.slowest.len().max(1) as i32;
     for (number, one) in path.slowest.iter().enumerate() {
         let bar = Rect { y: area.y + pitch * number as i32 + 1, h: (pitch - 2).max(1), ..area };
-        steps(scene, view, &one.times, 0, &time.within(bar));
-        let text: [Caption; 2] = [
-            figures::time(format!("path.slowest.{number}.due_ns"), one.due_ns),
-            format!(": request {}", one.sequence).into(),
-        ];
-        let text = figures::joined(["at ".into(), text[0].clone(), text[1].clone()]);
+        steps(scene, view, &one.times, &time.within(bar));
+        let due = figures::time(format!("path.slowest.{number}.due_ns"), one.due_ns);
+        let text = figures::joined(["at ".into(), due, format!(": request {}", one.sequence).into()]);
         scene.text(words(text, SIDE_LEFT, bar.y + (bar.h + 10) / 2, TICK_SIZE, view.palette, Anchor::Start));
     }
     frame(scene, view.palette, area);
 }
 
-/// The steps of a request, one after the other, from a time on.
-fn steps(scene: &mut Scene, view: &RunView<'_>, times: &StepTimes, from_ns: u64, scale: &TimeScale) {
-    let mut begin = from_ns;
+/// The steps of a request, one after the other.
+fn steps(scene: &mut Scene, view: &RunView<'_>, times: &StepTimes, scale: &TimeScale) {
+    let mut begin = 0u64;
     for (ns, color) in times.each().into_iter().zip(colors(view)) {
         let end = begin.saturating_add(ns);
         let (x, right) = (scale.x(begin), scale.x(end));
