@@ -319,10 +319,22 @@ impl Progress {
         std::array::from_fn(|class| Nanos(of(class).unwrap_or_default()))
     }
 
+    /// Requests that have ended, whatever their outcome.
+    pub(crate) fn ended(&self) -> u64 {
+        self.sum(|g| &g.completed) + self.sum(|g| &g.failed) + self.sum(|g| &g.dropped)
+    }
+
+    /// Requests in flight now.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.sum_now(|g| &g.in_flight)
+    }
+
+    fn sum_now(&self, of: fn(&Gauge) -> &AtomicU32) -> u64 {
+        self.gauges.iter().map(|g| u64::from(of(g).load(Relaxed))).sum()
+    }
+
     /// Progress at the present moment; with `next_interval` the histogram starts again.
     pub fn snapshot(&self, next_interval: bool) -> Snapshot {
-        let small =
-            |f: fn(&Gauge) -> &AtomicU32| self.gauges.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let mut responses = Histogram::default();
         self.gather(|g| &g.responses).iter().for_each(|class| responses.absorb(class));
@@ -342,8 +354,8 @@ impl Progress {
             failed: self.sum(|g| &g.failed),
             dropped: self.sum(|g| &g.dropped),
             bytes: self.sum(|g| &g.bytes),
-            in_flight: small(|g| &g.in_flight),
-            waiting: small(|g| &g.waiting),
+            in_flight: self.in_flight(),
+            waiting: self.sum_now(|g| &g.waiting),
             late: Nanos(self.gauges.iter().map(|g| g.late_ns.load(Relaxed)).max().unwrap_or_default()),
             p50: interval.percentile(50, max),
             p99: interval.percentile(99, max),

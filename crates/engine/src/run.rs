@@ -314,7 +314,8 @@ impl Prepared {
             let mut sampler = None;
             // Before time zero, when nothing is lost if there is no thread for it.
             let begin = |info: &mut RunInfo| {
-                let sampling = move || sample(probes, series, self.plan.sample_every, shared.clock, moments);
+                let (every, progress) = (self.plan.sample_every, shared.progress);
+                let sampling = move || sample(probes, series, every, shared.clock, moments, progress);
                 let started =
                     std::thread::Builder::new().name("sampler".into()).spawn_scoped(scope, sampling);
                 sampler = Some(started.map_err(RunError::Threads)?);

@@ -1,5 +1,6 @@
 //! Time series, sampled during a run.
 
+use crate::Progress;
 use iosonar_archive::SeriesLog;
 use iosonar_evidence::{OwnUse, Series};
 use iosonar_host::sampler::{Probe, Sampler, SeriesId};
@@ -23,6 +24,10 @@ const LATE: Duration = Duration::from_millis(100);
 /// Lead of the sample of time zero: counters must grow little before the first request, and a slow machine must have taken the
 /// sample by then.
 const BEFORE_ZERO: Duration = Duration::from_millis(20);
+
+/// Samples at each beat of a gap, beside as many as there are regular ones: a run in which nothing ever completes has at most twice the
+/// usual number, and these.
+const FINE_SAMPLES: u64 = 100;
 
 /// Interval of clock corrections.
 const CORRECTED_EVERY: Duration = Duration::from_secs(1);
@@ -95,8 +100,37 @@ enum Woken {
     InTime,
     /// The process did not run for a while: a sample now shows when that was.
     AfterHalt,
+    /// Nothing completes: a sample now shows who else uses the devices and the CPUs meanwhile.
+    InGap,
     /// The run is over.
     AtEnd,
+}
+
+/// Times in which nothing completes although requests are in flight. They are sampled at each beat, and at the one after them, so that
+/// what happened in them is told apart from what happened before and after.
+struct Gaps<'a> {
+    progress: &'a Progress,
+    /// Requests that had ended at the last beat.
+    ended: u64,
+    is_gap: bool,
+    /// Samples that gaps may still have.
+    left: u64,
+}
+
+impl Gaps<'_> {
+    fn new(progress: &Progress) -> Gaps<'_> {
+        Gaps { progress, ended: progress.ended(), is_gap: false, left: FINE_SAMPLES }
+    }
+
+    /// Whether this beat is sampled.
+    fn are_sampled(&mut self) -> bool {
+        let (before, was_gap) = (self.ended, self.is_gap);
+        self.ended = self.progress.ended();
+        self.is_gap = self.ended == before && self.progress.in_flight() > 0;
+        let is_sampled = (self.is_gap || was_gap) && self.left > 0;
+        self.left -= u64::from(is_sampled);
+        is_sampled
+    }
 }
 
 /// Nanoseconds by which the sampler's thread woke up late.
@@ -105,7 +139,7 @@ pub(crate) struct Halts(Arc<AtomicU64>);
 
 impl Halts {
     /// Waits until a time, or until the run is over, and adds late wake-ups of this thread.
-    fn wait_until(&self, time: Instant, end: &Event) -> Woken {
+    fn wait_until(&self, time: Instant, end: &Event, gaps: &mut Gaps<'_>) -> Woken {
         loop {
             let beat = (Instant::now() + BEAT).min(time);
             if end.wait_until(beat) {
@@ -118,6 +152,9 @@ impl Halts {
             }
             if Instant::now() >= time {
                 return Woken::InTime;
+            }
+            if gaps.are_sampled() {
+                return Woken::InGap;
             }
         }
     }
@@ -170,14 +207,15 @@ impl Samples {
     }
 }
 
-/// Takes a sample at time zero and each `interval` from there, and corrects the clock, until the run has ended; runs in a separate
-/// thread.
+/// Takes a sample at time zero and each `interval` from there, at each beat of a gap, and corrects the clock, until the run has ended;
+/// runs in a separate thread.
 pub(crate) fn sample(
     mut sampler: Sampler,
     log: SeriesLog,
     interval: Nanos,
     clock: &Clock,
     moments: &RunMoments,
+    progress: &Progress,
 ) -> Sampled {
     let halts = Halts::default();
     sampler.add(Box::new(halts.clone()));
@@ -196,8 +234,9 @@ pub(crate) fn sample(
     let mut corrects_at = zero + CORRECTED_EVERY;
     let interval = Duration::from_nanos(interval.0);
     let mut next = zero + interval;
+    let mut gaps = Gaps::new(progress);
     loop {
-        let woken = halts.wait_until(next, &moments.end);
+        let woken = halts.wait_until(next, &moments.end, &mut gaps);
         if woken == Woken::AtEnd || Instant::now() >= corrects_at {
             error = error.max(Nanos(clock.correct()));
             corrects_at = Instant::now() + CORRECTED_EVERY;
@@ -208,9 +247,10 @@ pub(crate) fn sample(
         if woken == Woken::AtEnd {
             return Sampled { clock_error: error, cpu_ns: thread_cpu_ns() };
         }
-        // A sample after a halt comes before its time.
+        // A sample after a halt, or in a gap, comes before its time.
         if Instant::now() >= next {
             next = Instant::now().max(next + interval);
+            gaps.left += 1;
         }
     }
 }
@@ -218,16 +258,41 @@ pub(crate) fn sample(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iosonar_archive::Record;
+
+    #[test]
+    fn gaps_are_sampled_at_each_beat_until_they_have_ended() {
+        let progress = Progress::new(1);
+        let ends = |count: usize| {
+            (0..count).for_each(|_| progress.gauge(0).count(&Record::default()));
+        };
+        let mut gaps = Gaps::new(&progress);
+        let flies = |in_flight| progress.gauge(0).set(Nanos(0), in_flight, 0);
+        // Nothing to do is no gap.
+        assert!(!gaps.are_sampled());
+        flies(3);
+        ends(1);
+        assert!(!gaps.are_sampled());
+        assert!(gaps.are_sampled() && gaps.are_sampled());
+        ends(2);
+        // The first beat after it shows where it has ended.
+        assert!(gaps.are_sampled());
+        ends(1);
+        assert!(!gaps.are_sampled());
+        let endless = (0..3 * FINE_SAMPLES).filter(|_| gaps.are_sampled()).count() as u64;
+        assert_eq!(endless, FINE_SAMPLES - 3);
+    }
 
     #[test]
     fn late_wakeup_counts_as_halt() {
-        let (halts, end) = (Halts::default(), Event::default());
+        let (halts, end, progress) = (Halts::default(), Event::default(), Progress::new(1));
+        let gaps = &mut Gaps::new(&progress);
         // A time that is over long since is one at which it should have run.
-        assert_eq!(halts.wait_until(Instant::now() - Duration::from_secs(3), &end), Woken::AfterHalt);
+        assert_eq!(halts.wait_until(Instant::now() - Duration::from_secs(3), &end, gaps), Woken::AfterHalt);
         let halted = halts.0.load(Relaxed);
         assert!(halted >= 3_000_000_000, "{halted}");
         end.come();
-        assert_eq!(halts.wait_until(Instant::now() + Duration::from_secs(3600), &end), Woken::AtEnd);
+        assert_eq!(halts.wait_until(Instant::now() + Duration::from_secs(3600), &end, gaps), Woken::AtEnd);
         assert_eq!(halts.0.load(Relaxed), halted);
     }
 }

@@ -301,3 +301,19 @@ pub fn most_in_flight(records: &[Record]) -> i64 {
     });
     flying.max().unwrap_or(0)
 }
+
+/// A file system whose writes are frozen.
+pub struct Frozen<'a>(&'a Mounted);
+
+impl Frozen<'_> {
+    pub fn new(mounted: &Mounted) -> Frozen<'_> {
+        tool("fsfreeze", &["-f".as_ref(), mounted.path()]);
+        Frozen(mounted)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        tool("fsfreeze", &["-u".as_ref(), self.0.path()]);
+    }
+}

@@ -3,8 +3,10 @@
 //! Each disturbance is tried with some seeds, which choose the load; `SEED` and `TRIALS` in the environment choose others.
 
 use crate::common::*;
-use iosonar_testkit::{ControlGroup, Lab, LoopDevice};
-use serde_json::Value;
+use iosonar_archive::Archive;
+use iosonar_os::monotonic_ns;
+use iosonar_testkit::{ControlGroup, Lab, LoopDevice, Mounted, tool};
+use serde_json::{Value, json};
 use std::process::Command;
 use std::time::Duration;
 
@@ -215,4 +217,58 @@ fn attributes_overload_to_small_queue_depth() {
         told.overloads_have(&["slot was in use"]);
         told.headline_has(&["Could not keep up"]);
     }
+}
+
+/// For a while the program is stopped, and later its file system is frozen: at a constant rate each loses time by the square of its
+/// length. While nothing completes, counters are sampled more often than each second.
+#[test]
+fn shares_of_a_halt_and_a_frozen_file_system_are_told_apart() {
+    needs!("mkfs.ext4", "fsfreeze");
+    let (lab, device) = (lab(), LoopDevice::random(96));
+    tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", device.text()]);
+    let mounted = Mounted::new(device.path(), "defaults");
+    let file = mounted.path().join("f");
+    lab.expect(0, &format!("fill {} --size 32m --no-progress", file.display()));
+    let words = format!(
+        "run --no-progress --start-delay 0 -t {} --rw randwrite --bs 4k --direct 1 --depth 1024 --rate-iops 400 --runtime 6 -o r",
+        file.display()
+    );
+    let attempt = || {
+        let running = Background::start(lab.command(&words));
+        lab.until_records("r");
+        std::thread::sleep(Duration::from_millis(700));
+        let since = monotonic_ns();
+        running.signal("STOP");
+        std::thread::sleep(Duration::from_millis(900));
+        running.signal("CONT");
+        let halted = (monotonic_ns() - since) as f64;
+        std::thread::sleep(Duration::from_millis(1200));
+        let since = monotonic_ns();
+        let frozen = Frozen::new(&mounted);
+        std::thread::sleep(Duration::from_millis(900));
+        drop(frozen);
+        let until = monotonic_ns();
+        let ended = running.wait();
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let json: Value = serde_json::from_str(&lab.expect(0, "show --json r").out).unwrap();
+        let shares = json["story"]["shares"].as_array().unwrap();
+        let share = |cause: &str| -> f64 {
+            shares.iter().filter(|one| one["cause"] == cause).map(|one| one["share"].as_f64().unwrap()).sum()
+        };
+        let stood_still = (until - since) as f64;
+        let truth = halted.powi(2) / (halted.powi(2) + stood_still.powi(2));
+        let origin = run_info(&lab.path("r")).origin_monotonic_ns;
+        let mut times = Vec::new();
+        let archive = Archive::open(&lab.path("r")).unwrap();
+        archive.for_each_sample(&mut |time, _, _| times.push(time + origin)).unwrap();
+        times.dedup();
+        let fine = times.iter().filter(|time| (since..until).contains(time)).count();
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        let is_near = |share: f64, truth: f64| (share - truth).abs() < 0.1;
+        json!({
+            "halted": is_near(share("halted"), truth), "stood_still": is_near(share("target-stood-still"), 1.0 - truth),
+            "fine": fine >= 4, "told": json["story"], "truth": truth, "samples": fine,
+        })
+    };
+    comes_to_say(|told| ["halted", "stood_still", "fine"].iter().all(|one| told[one] == true), attempt);
 }

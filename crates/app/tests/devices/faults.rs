@@ -319,19 +319,3 @@ fn device_stall_shows_in_latency_of_requests_due_meanwhile() {
         summary["latency"]["all"]["max_ns"]
     );
 }
-
-/// A file system whose writes are frozen.
-struct Frozen<'a>(&'a Mounted);
-
-impl Frozen<'_> {
-    fn new(mounted: &Mounted) -> Frozen<'_> {
-        tool("fsfreeze", &["-f".as_ref(), mounted.path()]);
-        Frozen(mounted)
-    }
-}
-
-impl Drop for Frozen<'_> {
-    fn drop(&mut self) {
-        tool("fsfreeze", &["-u".as_ref(), self.0.path()]);
-    }
-}
