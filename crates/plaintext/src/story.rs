@@ -5,7 +5,8 @@ use crate::notes;
 use crate::stamps;
 use crate::summary::state;
 use iosonar_analyze::{
-    Cause, LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, StoryEvent, Summary, TimeStats,
+    Cause, Caution, LimitResult, LimitVerdict, PartStory, Severity, Statement, Story, StoryEvent, Summary,
+    TimeStats,
 };
 use iosonar_text::units::{self, Charset};
 
@@ -19,6 +20,8 @@ const EVENTS: usize = 4;
 const PARTS: usize = 6;
 /// Most lines of an event.
 const LINES_OF_EVENT: usize = 2;
+/// Columns right of the names, without those that whole words leave free at the end.
+const COLUMNS_OF_TEXT: usize = COLUMNS - 12 - 8;
 
 /// The story of a result, and its most important figures. A result without a story, made by an earlier version, has the figures alone.
 pub fn story(summary: &Summary) -> String {
@@ -29,6 +32,8 @@ pub fn story(summary: &Summary) -> String {
     let parts = summary.story.as_ref().map_or(Lines::new(COLUMNS), |story| parts(story, room));
     let room = room.saturating_sub(parts.count());
     let events = summary.story.as_ref().map_or(Lines::new(COLUMNS), |story| events(story, room));
+    let room = room.saturating_sub(events.count()) + foot.count();
+    let foot = cautions(summary, room).unwrap_or(foot);
     [head, figures, notes, parts, events, foot].map(Lines::finish).concat()
 }
 
@@ -222,14 +227,42 @@ pub fn story_events(story: &Story) -> String {
     out.finish()
 }
 
-/// Names of the cautions: the texts are long.
+/// Names of the cautions, where their texts have no room.
 fn foot(summary: &Summary) -> Lines {
     let mut out = Lines::new(COLUMNS);
-    let matters = summary.cautions.iter().filter(|caution| caution.severity > Severity::Note);
-    let names: Vec<String> = matters.map(|caution| caution.id.name()).collect();
+    let names: Vec<String> = severe(summary).map(|caution| caution.id.name()).collect();
     if !names.is_empty() {
         out.line("");
         limited(&mut out, "  cautions  ", &names.join(", "), LINES_OF_EVENT);
     }
     out
+}
+
+/// The first sentence of each caution, or its first clauses, in at most two lines; `None` if they have no room.
+fn cautions(summary: &Summary, room: usize) -> Option<Lines> {
+    let mut out = Lines::new(COLUMNS);
+    out.line("");
+    for caution in severe(summary) {
+        let name = caution.id.name();
+        let text = caution.text.strip_prefix(&format!("{name}: ")).unwrap_or(&caution.text);
+        let text = shortened(&format!("{name}: {text}"), LINES_OF_EVENT * COLUMNS_OF_TEXT);
+        limited(&mut out, "  caution   ", &text, LINES_OF_EVENT);
+    }
+    ((2..=room).contains(&out.count())).then_some(out)
+}
+
+/// The first sentence of a text; of a long one as many clauses as fit.
+fn shortened(text: &str, most: usize) -> String {
+    let sentence = text.split_inclusive(". ").next().unwrap_or_default().trim_end();
+    if sentence.chars().count() <= most {
+        return sentence.into();
+    }
+    let ends = sentence.match_indices([':', ';', ',']).map(|(at, _)| at);
+    let cut = ends.take_while(|at| sentence[..*at].chars().count() < most).last();
+    format!("{}.", &sentence[..cut.unwrap_or(sentence.len())])
+}
+
+/// The cautions that are more than notes.
+fn severe(summary: &Summary) -> impl Iterator<Item = &Caution> {
+    summary.cautions.iter().filter(|caution| caution.severity > Severity::Note)
 }

@@ -85,8 +85,10 @@ pub(crate) fn unwritten(planned: &PlannedRun<'_>) -> Option<Finding> {
         "{} of the range of {path} was never written before the run: first writes cost more.",
         percent(share.min(1.0))
     );
-    (level > Level::Ok)
-        .then(|| Finding::at(level, text, SOURCE).remedy("Fill it with random data first ('iosonar fill')."))
+    (level > Level::Ok).then(|| {
+        Finding::at(level, text, SOURCE)
+            .remedy("Fill it with random data first ('iosonar fill', which overwrites it).")
+    })
 }
 
 /// Evidence of the ledger about earlier runs on the ranges that are written.

@@ -87,7 +87,7 @@ fn of_engine(case: &Case<'_>, own: f64, depth: u64) -> Option<Finding> {
         case.run.setup.engine
     );
     let seen = Finding::at(level, text, OWN_SOURCE).remedy(
-        "Write the file before it is overwritten ('iosonar fill'), use direct I/O, --engine uring, or more jobs (--numjobs).",
+        "Write the file before it is overwritten ('iosonar fill', which overwrites it), use direct I/O, --engine uring, or more jobs (--numjobs).",
     );
     Some(
         seen.with("own_mean_in_flight", own).with("depth", depth as f64).effect(depth as f64 / own.max(1e-3)),

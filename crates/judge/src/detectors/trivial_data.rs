@@ -55,7 +55,7 @@ fn of_reads(planned: &PlannedRun<'_>) -> Option<Finding> {
         None => (Level::Info, format!("{text}; nothing below the target is known to compress.")),
     };
     let seen = Finding::at(level, text, SOURCE)
-        .remedy("Fill the target with random data before the run ('iosonar fill').");
+        .remedy("Fill the target with random data before the run ('iosonar fill', which overwrites it).");
     Some(seen.with("zero_share", share))
 }
 

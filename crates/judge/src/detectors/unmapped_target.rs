@@ -72,7 +72,7 @@ fn seen(unmapped: f64, all: f64, is_mapped: bool) -> Finding {
     );
     let level = if is_mapped { Level::Info } else { level };
     let seen = Finding::at(level, text, SOURCE)
-        .remedy("Fill the range before the run ('iosonar fill'), and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
+        .remedy("Fill the range before the run ('iosonar fill', which overwrites it), and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
         .with("unmapped_bytes", unmapped)
         .with("range_bytes", all);
     let is_all = share > 0.99 && level == Level::Fail;

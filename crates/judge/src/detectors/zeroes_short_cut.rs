@@ -70,7 +70,7 @@ fn seen(times: &RereadTimes, is_written: bool) -> Finding {
                     format!("Blocks of zeros take {both} ({} x): zeros are answered without reading.", factor(ratio)),
                     SOURCE,
                 )
-                .remedy("Fill the range with random data before the run ('iosonar fill'), and do not discard it afterwards."),
+                .remedy("Fill the range with random data before the run ('iosonar fill', which overwrites it), and do not discard it afterwards."),
             };
             seen.with("data_to_zeros_ratio", ratio)
         }
