@@ -68,16 +68,20 @@ pub enum Attribute {
     Size,
     /// Position on the target.
     Place,
+    /// Number of requests that were submitted together.
+    Batch,
+    /// Number of fragments of its file.
+    Fragment,
 }
 
 /// Requests with one value of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContrastGroup {
-    /// `writes`, `64 KiB`, `12.0 GiB to 14.0 GiB`.
+    /// `writes`, `64 KiB`, `12.0 GiB to 14.0 GiB`, `submitted alone`.
     pub name: String,
     /// Number of requests.
     pub requests: u64,
-    /// Median of their latencies, in nanoseconds; by size and place to 3 %.
+    /// Median of their latencies, in nanoseconds; by size, place and batch to 3 %, by fragment to 0.8 %.
     pub p50_ns: u64,
 }
 

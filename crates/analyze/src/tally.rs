@@ -11,6 +11,7 @@ use crate::losses::{Losses, LossesByTarget};
 use crate::others::OtherOps;
 use crate::parts::PartsTally;
 use crate::places::Places;
+use crate::sampled::RequestSample;
 use crate::span::Span;
 use crate::traffic::Traffic;
 use crate::{ByScope, Class, Diagrams, Distribution, Percentile};
@@ -48,6 +49,7 @@ pub struct Tally {
     places: Places,
     losses: LossesByTarget,
     contrasts: Contrasts,
+    sample: RequestSample,
 }
 
 impl Tally {
@@ -77,6 +79,7 @@ impl Tally {
             places: Places::new(targets),
             losses: LossesByTarget::new(targets),
             contrasts: Contrasts::new(targets),
+            sample: RequestSample::default(),
         }
     }
 
@@ -116,6 +119,7 @@ impl Tally {
             // Limits and contrasts are those of requests that transfer data.
             if class.is_transfer() {
                 self.contrasts.add(record, latency.0);
+                self.sample.add(record, latency.0);
                 self.above_latency.add(latency, record.due);
                 self.above_delay.add(delay, record.due);
             }
@@ -143,6 +147,7 @@ impl Tally {
         self.places.merge(&other.places);
         self.losses.merge(&other.losses);
         self.contrasts.merge(&other.contrasts);
+        self.sample.merge(&other.sample);
     }
 
     /// Counts of all targets together.
@@ -180,6 +185,11 @@ impl Tally {
     /// Latency by size and place.
     pub fn contrasts(&self) -> &Contrasts {
         &self.contrasts
+    }
+
+    /// Requests of some windows of time.
+    pub fn sample(&self) -> &RequestSample {
+        &self.sample
     }
 
     /// Distribution of completed − submitted, of completed requests.

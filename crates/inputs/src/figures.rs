@@ -1,15 +1,17 @@
 //! Computes the figures of an input.
 
 use crate::{Input, OpenError};
+use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
     Detection, DetectorId, During, Judgement, Limits, Machine, OutsideCause, Passing, PathFacts, Story,
     Summary, Tally, TimeRange, Wanted, pass,
 };
-use iosonar_archive::{ArchiveError, Note, RECORDING, RunInfo};
+use iosonar_archive::{ArchiveError, Note, RECORDING, Record, RunInfo};
 use iosonar_evidence::Environment;
 use iosonar_judge::{Case, Samples};
-use iosonar_plan::{Decimal, Plan};
+use iosonar_plan::{Decimal, Op, Plan};
 use iosonar_story::{Circumstances, Facts};
+use std::convert::Infallible;
 use std::io;
 
 /// Figures of an input.
@@ -133,8 +135,15 @@ pub(crate) fn summarize(
     let case = evidence.as_ref().map(|evidence| evidence.case(plan, info, &summary, tally));
     let judgement = case.as_ref().map(iosonar_judge::judge);
     let judged = Summary { judgement, ..summary.clone() };
-    let story =
-        iosonar_story::story(&Facts { plan, run: info, summary: &judged, tally, case: case.as_ref() });
+    let extents = input.and_then(|input| input.sampled_extents(plan, &judged, tally));
+    let story = iosonar_story::story(&Facts {
+        plan,
+        run: info,
+        summary: &judged,
+        tally,
+        case: case.as_ref(),
+        extents: extents.as_ref(),
+    });
     let judgement = judged.judgement.clone().map(|judgement| agreeing(judgement, &story));
     let told = Summary { judgement, story: Some(story), ..judged };
     // The advice of a caution depends on the causes in the story.
@@ -204,6 +213,20 @@ impl Input {
     /// Steps of the requests in the kernel, if they were traced and can be read (see [`Input::unread`]).
     fn path(&self, has_timetable: bool) -> Option<PathFacts> {
         self.beside(PathFacts::of(self.archive()?, has_timetable))?
+    }
+
+    /// Latencies of the sampled requests by the extents of their files; `None` without maps, and of files that were created again: their
+    /// requests have other places, and the sample has not all of the operations that would tell which.
+    fn sampled_extents(&self, plan: &Plan, summary: &Summary, tally: &Tally) -> Option<ExtentLatencies> {
+        let were_emptied = summary.others.iter().any(|one| matches!(one.op, Op::Delete | Op::Truncate));
+        let are_new = plan.targets.iter().any(|target| target.file.between_passes.makes_files());
+        let archive = self.archive().filter(|_| !were_emptied && !are_new)?;
+        let maps = self.beside(archive.maps()).filter(|maps| !maps.is_empty())?;
+        let each = |f: &mut dyn FnMut(&Record)| -> Result<(), Infallible> {
+            tally.sample().records().for_each(|record| f(&record));
+            Ok(())
+        };
+        ExtentLatencies::from_records(plan, maps, each).ok()
     }
 
     /// Returns evidence read beside the records; `None` on errors, which cost no figure of the records, and are noted.

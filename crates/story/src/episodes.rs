@@ -61,6 +61,16 @@ pub(crate) struct ResponseCourse {
     /// Start of the first slice.
     begin_ns: u64,
     pub(crate) reference: Reference,
+    completions: Completions,
+}
+
+/// Completions over time, in slices that may be too short for a mean.
+#[derive(Debug)]
+struct Completions {
+    counts: Vec<u64>,
+    width_ns: u64,
+    /// Start of the first slice.
+    begin_ns: u64,
 }
 
 impl ResponseCourse {
@@ -75,6 +85,8 @@ impl ResponseCourse {
         });
         let origin_ns = (slices.start as u64).saturating_mul(width_ns);
         let mut slices = all[slices].to_vec();
+        let counts = slices.iter().map(|slice| slice.completions).collect();
+        let completions = Completions { counts, width_ns, begin_ns: origin_ns };
         let requests: u64 = slices.iter().map(|slice| slice.requests).sum();
         let is_used = |slice: &LossSlice| slice.requests > 0;
         let used = |slices: &[LossSlice]| slices.iter().filter(|slice| is_used(slice)).count();
@@ -88,7 +100,7 @@ impl ResponseCourse {
         let delay_ns = weighted_median(&slices, |slice| slice.delay_ns)?;
         let reference = Reference { latency_ns, response_ns: latency_ns + delay_ns.min(latency_ns) };
         let begin_ns = origin_ns.saturating_add((first as u64).saturating_mul(width_ns));
-        let course = ResponseCourse { slices, width_ns, begin_ns, reference };
+        let course = ResponseCourse { slices, width_ns, begin_ns, reference, completions };
         (course.slices.len() >= LEAST_SLICES).then_some(course)
     }
 
@@ -184,18 +196,16 @@ impl ResponseCourse {
         }
     }
 
-    /// The longest run of slices of a time in which nothing completed.
+    /// The longest run of slices of a time in which nothing completed; of the short ones, if as many completions are missing as a slice
+    /// for a mean has.
     fn longest_gap(&self, range: TimeRange) -> TimeRange {
         let [first, last] = [range.from_ns, range.to_ns].map(|ns| self.slice_of(ns));
-        let (mut longest, mut begin) = (first..first, first);
-        for (index, slice) in self.slices.iter().enumerate().take(last + 1).skip(first) {
-            if slice.completions > 0 {
-                begin = index + 1;
-            } else if index + 1 - begin > longest.len() {
-                longest = begin..index + 1;
-            }
-        }
-        self.time_of(longest)
+        let of_slices = self.slices.iter().map(|slice| slice.completions);
+        let coarse = self.time_of(longest_empty(of_slices, first..last + 1));
+        let fine = self.completions.longest_gap(range);
+        let missing = fine.length_ns() as f64 * self.completions.per_ns();
+        let is_certain = missing >= REQUESTS_IN_SLICE as f64 && fine.length_ns() > coarse.length_ns();
+        if is_certain { fine } else { coarse }
     }
 
     /// Completions per second in the slices of a time.
@@ -204,6 +214,39 @@ impl ResponseCourse {
         let part = &self.slices[first..=last];
         LossSlice::sum_of(part).completions as f64 * 1e9 / (part.len() as f64 * self.width_ns as f64)
     }
+}
+
+impl Completions {
+    /// The longest run of slices of a time in which nothing completed.
+    fn longest_gap(&self, range: TimeRange) -> TimeRange {
+        let slice_of = |ns: u64| (ns.saturating_sub(self.begin_ns) / self.width_ns) as usize;
+        let [first, last] = [range.from_ns, range.to_ns].map(|ns| slice_of(ns).min(self.counts.len()));
+        let empty = longest_empty(self.counts.iter().copied(), first..last.saturating_add(1));
+        let begin_of =
+            |slice: usize| self.begin_ns.saturating_add((slice as u64).saturating_mul(self.width_ns));
+        TimeRange { from_ns: begin_of(empty.start), to_ns: begin_of(empty.end) }
+    }
+
+    /// Completions per nanosecond, from the first one to the last one.
+    fn per_ns(&self) -> f64 {
+        let used = |count: &u64| *count > 0;
+        let ends = self.counts.iter().position(used).zip(self.counts.iter().rposition(used));
+        let slices = ends.map_or(1, |(first, last)| last + 1 - first);
+        self.counts.iter().sum::<u64>() as f64 / (slices as f64 * self.width_ns as f64)
+    }
+}
+
+/// The longest run of zeros within a range of places.
+fn longest_empty(counts: impl Iterator<Item = u64>, within: Range<usize>) -> Range<usize> {
+    let (mut longest, mut begin) = (within.start..within.start, within.start);
+    for (place, count) in counts.enumerate().take(within.end).skip(within.start) {
+        if count > 0 {
+            begin = place + 1;
+        } else if place + 1 - begin > longest.len() {
+            longest = begin..place + 1;
+        }
+    }
+    longest
 }
 
 /// Median over the requests of the mean of their slice.

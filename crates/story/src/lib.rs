@@ -32,6 +32,7 @@ mod names;
 mod part_stories;
 mod parts;
 mod shapes;
+mod simulated;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ pub use matrix::{MatrixFacts, matrix_story};
 use causes::Evidence;
 use events::Events;
 use headline::Headline;
+use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{Story, Summary, Tally};
 use iosonar_archive::RunInfo;
 use iosonar_judge::Case;
@@ -66,6 +68,8 @@ pub struct Facts<'a> {
     pub tally: &'a Tally,
     /// The evidence of the machine; `None` if it is not known, as for results of other programs.
     pub case: Option<&'a Case<'a>>,
+    /// Latencies of a sample of its requests by the extents of their files; `None` without maps of them.
+    pub extents: Option<&'a ExtentLatencies>,
 }
 
 /// The story of a result.

@@ -4,6 +4,7 @@ use crate::{Facts, story};
 use iosonar_analyze::{Cause, Limits, Story, Summary, Tally};
 use iosonar_archive::{Marks, Record, RunInfo, RunState, TargetInfo};
 use iosonar_plan::{Extent, Nanos, Op, Plan, Target};
+use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
@@ -68,7 +69,7 @@ fn story_of_plan(plan: &Plan, records: &[Record]) -> Story {
     let mut tally = Tally::new(plan.targets.len(), &Limits::default());
     records.iter().for_each(|record| tally.add(record));
     let summary = Summary::new(&tally, plan, &run);
-    story(&Facts { plan, run: &run, summary: &summary, tally: &tally, case: None })
+    story(&Facts { plan, run: &run, summary: &summary, tally: &tally, case: None, extents: None })
 }
 
 /// All requests that are due in a second complete at its end.
@@ -126,21 +127,79 @@ fn full_depth_and_slower_target_are_told_apart() {
     assert!(story.headline.contains("loop7 was slower") && story.headline.contains("instead of 100 µs"));
 }
 
-/// Two causes of known size: a pause that loses 500 request-seconds, and conflicts that lose 250.
-#[test]
-fn shares_of_two_causes_match_what_was_planted() {
-    let both = |due: u64, record: &mut Record| {
-        pause(due, record);
-        if (6 * S..7 * S).contains(&due) {
-            record.submitted = Some(Nanos(due + S / 4));
-            record.completed = Some(Nanos(due + S / 4 + 100_000));
-            record.marks = Marks::PUSHED;
+/// A disturbance of some requests that are due from its start on, by their distance to that in ms.
+#[derive(Debug, Clone, Copy)]
+enum Disturbance {
+    /// All complete at its end.
+    Pause,
+    /// Each waits for its turn, longer and longer.
+    Waits,
+    /// All wait for a conflict until its end.
+    Conflicts,
+    /// The target takes 20 ms for each of five times as many requests.
+    Slower,
+}
+
+impl Disturbance {
+    fn cause(self) -> Cause {
+        match self {
+            Disturbance::Pause => Cause::TargetStoodStill,
+            Disturbance::Waits => Cause::DepthFull,
+            Disturbance::Conflicts => Cause::Conflicts,
+            Disturbance::Slower => Cause::TargetSlower,
         }
-    };
-    let story = story_of(SIM, &records(10, both));
-    let share = |cause| story.shares.iter().find(|one| one.cause == cause).map_or(0.0, |one| one.share);
-    assert!((share(Cause::TargetStoodStill) - 2.0 / 3.0).abs() < 0.1, "{story:#?}");
-    assert!((share(Cause::Conflicts) - 1.0 / 3.0).abs() < 0.1, "{story:#?}");
+    }
+
+    /// Disturbs a request `after` the start of the disturbance, which lasts for a `length`.
+    fn disturb(self, record: &mut Record, after: u64, length: u64) {
+        let due = record.due.0;
+        let (delay, latency) = match self {
+            Disturbance::Pause => (0, length - after + 100_000),
+            Disturbance::Waits => (after, 100_000),
+            Disturbance::Conflicts => (length - after, 100_000),
+            Disturbance::Slower => (0, 20 * MS),
+        };
+        record.marks = match self {
+            Disturbance::Waits => Marks::HELD,
+            Disturbance::Conflicts => Marks::PUSHED,
+            _ => record.marks,
+        };
+        record.submitted = Some(Nanos(due + delay));
+        record.completed = Some(Nanos(due + delay + latency));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Two disturbances at other times, each with at least a tenth of the lost time.
+    #[test]
+    fn shares_of_two_causes_match_what_was_planted(
+        both in Just(vec![Disturbance::Pause, Disturbance::Waits, Disturbance::Conflicts, Disturbance::Slower]).prop_shuffle(),
+        lengths in [100u64..400, 100u64..400],
+    ) {
+        let starts = [3 * S, 6 * S];
+        let mut lost = [0.0; 2];
+        let mut records = records(10, |_, _| ());
+        for record in &mut records {
+            let due = record.due.0;
+            for (number, start) in starts.into_iter().enumerate() {
+                let length = lengths[number] * MS * if matches!(both[number], Disturbance::Slower) { 5 } else { 1 };
+                if (start..start + length).contains(&due) {
+                    both[number].disturb(record, due - start, length);
+                    lost[number] += (record.response().unwrap().0 - 100_000) as f64 / 1e9;
+                }
+            }
+        }
+        let truth = lost.map(|of| of / (lost[0] + lost[1]));
+        prop_assume!(truth.iter().all(|share| *share >= 0.1));
+        let story = story_of(SIM, &records);
+        for (number, truth) in truth.into_iter().enumerate() {
+            let cause = both[number].cause();
+            let share = story.shares.iter().find(|one| one.cause == cause).map_or(0.0, |one| one.share);
+            prop_assert!((share - truth).abs() < 0.1, "{cause:?} has {truth}: {story:#?}");
+        }
+    }
 }
 
 #[test]
@@ -226,6 +285,27 @@ fn blame_shows_when_the_depth_was_full() {
     };
     assert!(at(25) == 0 && at(38) > 90 && at(45) == 0, "{blame:?}");
     assert!(story_of(SIM, &records(10, |_, _| ())).blame.is_none());
+}
+
+/// Each 100 ms sixteen requests come at once, and each takes longer than the one before it.
+#[test]
+fn difference_between_batches_is_stated() {
+    let together = |due: u64, record: &mut Record| {
+        let number = due / MS % 100;
+        if number < 16 {
+            let at = due / (100 * MS) * 100 * MS + number * 1_000;
+            (record.due, record.submitted) = (Nanos(at), Some(Nanos(at)));
+            record.completed = Some(Nanos(at + (number + 1) * 100_000));
+        }
+    };
+    let story = story_of(SIM, &records(10, together));
+    let contrast = story.contrast.as_ref().unwrap();
+    assert_eq!((contrast.slow.requests, contrast.other.name.as_str()), (1600, "submitted alone"));
+    let because: Vec<&str> = story.because.iter().map(|reason| reason.text.as_str()).collect();
+    assert!(
+        because.contains(&"Reads in batches of 16 take 803 µs, those submitted alone 100 µs (medians)."),
+        "{because:?}"
+    );
 }
 
 #[test]

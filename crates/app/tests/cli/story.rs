@@ -4,6 +4,7 @@ use crate::{SIM, lab};
 use iosonar_testkit::Lab;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(Deserialize)]
@@ -35,6 +36,9 @@ struct Planted {
     #[serde(default, rename = "try")]
     remedy: Vec<String>,
     events: Option<usize>,
+    /// Shares of causes in the lost time.
+    #[serde(default)]
+    shares: BTreeMap<String, f64>,
 }
 
 fn planted() -> Vec<Planted> {
@@ -75,6 +79,12 @@ pub fn with_evidence(json: &Value) -> Value {
     story.clone()
 }
 
+/// The share of a cause in the lost time.
+fn share_of(story: &Value, cause: &str) -> f64 {
+    let shares = story["shares"].as_array().into_iter().flatten();
+    shares.filter(|one| one["cause"] == cause).map(|one| one["share"].as_f64().unwrap()).sum()
+}
+
 #[track_caller]
 fn has(name: &str, text: &str, words: &[String]) {
     for word in words {
@@ -108,6 +118,10 @@ fn names_planted_causes() {
         if let Some(events) = one.events {
             assert_eq!(story["events"].as_array().map_or(0, Vec::len), events, "{}: {story:#}", one.name);
         }
+        for (cause, truth) in one.shares {
+            let share = share_of(&story, &cause);
+            assert!((share - truth).abs() < 0.1, "{}: {cause} has {share}: {story:#}", one.name);
+        }
     }
 }
 
@@ -130,4 +144,27 @@ fn shares_are_complete_and_the_text_is_short() {
     lab.expect(0, &format!("run {SIM} {stalls} -o {long}"));
     assert!(lab.expect(0, &format!("show {long}")).out.lines().count() <= 24);
     assert!(all.starts_with(&text) && all.contains("Throughput"), "{all}");
+}
+
+/// Reads come alone, or sixteen at once to a target that serves one after the other.
+#[test]
+fn batches_are_a_reason() {
+    let lab = lab();
+    let line = |number: u64, at_us: u64| {
+        format!("{:.6} ; {} ; 8 ; R ; 0.0 ; 0.0\n", at_us as f64 / 1e6, number * 7919 % 200_000 * 8)
+    };
+    let alone = (0..300u64).map(|number| (number, number * 10_000));
+    let together = (0..30u64)
+        .flat_map(|batch| (0..16).map(move |n| (300 + batch * 16 + n, batch * 100_000 + 5_000 + n)));
+    let mut all: Vec<(u64, u64)> = alone.chain(together).collect();
+    all.sort_by_key(|(_, at_us)| *at_us);
+    let lines: String = all.into_iter().map(|(number, at_us)| line(number, at_us)).collect();
+    let head = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n";
+    lab.file("batches.load", format!("{head}{lines}"));
+    lab.expect(0, &format!("replay batches.load {SIM} --sim-channels 1 --depth 32 -o r"));
+    let because = story_of(&lab, "r")["because"].to_string();
+    assert!(
+        because.contains("Reads in batches of 16 take") && because.contains("submitted alone 100 µs"),
+        "{because}"
+    );
 }

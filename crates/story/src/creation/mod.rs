@@ -217,9 +217,9 @@ fn worth(answer: &CreationAnswer) -> String {
     match (is_warm, answer.setting.image_direct) {
         (true, _) => format!("{rounds} of scans, not all of them known to be cold"),
         (_, Some(_)) => format!(
-            "{rounds} of cold scans, the first not compared; on loop devices, whose images lie on another file system"
+            "{rounds} of scans without the page cache, the first not compared; on loop devices, whose images lie on another file system"
         ),
-        _ => format!("{rounds} of cold scans, the first not compared"),
+        _ => format!("{rounds} of scans without the page cache, the first not compared"),
     }
 }
 

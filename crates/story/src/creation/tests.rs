@@ -79,7 +79,10 @@ fn headline_has_factor_interval_and_fragments() {
     );
     assert!(story.because[0].text.starts_with("direct+4k+turns=2: Each direct write asks for 4 KiB"));
     assert_eq!(story.because[1].text, "21 fragments of direct+256k cost nothing that 5 rounds can show.");
-    assert_eq!(story.worth.as_deref(), Some("5 rounds of cold scans, the first not compared"));
+    assert_eq!(
+        story.worth.as_deref(),
+        Some("5 rounds of scans without the page cache, the first not compared")
+    );
     let remedy = "create such files as fallocate+buffered+64k does: 1 fragment here";
     assert_eq!(story.remedy.as_deref(), Some(remedy));
 }

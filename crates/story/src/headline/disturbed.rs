@@ -8,6 +8,7 @@ use crate::command::with_depth;
 use crate::events::Events;
 use crate::names;
 use crate::shapes::period_ns;
+use crate::simulated;
 use crate::words::{capitalized, listed, mean_time, moment, number_word, percent, rate, time, times};
 use iosonar_analyze::{Cause, Reason, StoryEvent};
 use iosonar_plan::Job;
@@ -117,8 +118,9 @@ pub(super) fn events(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
         _ => of_one(facts, events, first, are_outside),
     };
     let depth = (first == Cause::DepthFull).then(|| depth_reason(facts)).flatten();
-    let causes = named.iter().map(|cause| because(events, *cause));
-    let because = depth.into_iter().chain(causes).chain(unexplained(events));
+    let told = named.iter().filter_map(|cause| simulated::event(facts, *cause));
+    let causes = named.iter().map(|cause| because(facts, events, *cause));
+    let because = told.chain(depth).chain(causes).chain(unexplained(events));
     Some(Headline { text, because: because.collect(), remedy: remedy(facts, events, first) })
 }
 
@@ -244,10 +246,10 @@ fn noun(cause: Cause) -> String {
 }
 
 /// What the events of a cause have cost, and what else is known of them.
-fn because(events: &Events, cause: Cause) -> Reason {
+fn because(facts: &Facts<'_>, events: &Events, cause: Cause) -> Reason {
     let mut text =
         format!("This accounts for {} of the time that requests lost.", percent(events.share_of(cause)));
-    if matches!(cause, Cause::TargetStoodStill | Cause::TargetSlower) {
+    if matches!(cause, Cause::TargetStoodStill | Cause::TargetSlower) && facts.plan.engine.is_real() {
         text += " No cause outside of the target was found.";
     }
     if let Some(normal) = events.normal {

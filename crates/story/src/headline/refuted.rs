@@ -3,7 +3,7 @@
 use super::Headline;
 use super::well::{self, rate_of};
 use crate::words::{capitalized, fitting, listed, moment};
-use crate::{Facts, names};
+use crate::{Facts, names, simulated};
 use iosonar_analyze::{Detection, Judgement, Reason, Verdict};
 use iosonar_archive::FaultClass;
 use iosonar_plan::Stamp;
@@ -70,7 +70,10 @@ pub(super) fn failed(facts: &Facts<'_>) -> Option<Headline> {
     let because = format!("{how}; the latencies are those of the others.");
     Some(Headline {
         text,
-        because: vec![Reason::new(because, &["counts.all.failed", "errors"])],
+        because: simulated::failures(facts)
+            .into_iter()
+            .chain([Reason::new(because, &["counts.all.failed", "errors"])])
+            .collect(),
         remedy: facts
             .plan
             .engine

@@ -7,6 +7,7 @@ use crate::part_stories as parts;
 use crate::words::{fitting, moment, percent, rate, short_bytes, time};
 use crate::{contrast, names, workload};
 use iosonar_analyze::{Contrast, LEAST_REQUESTS, PartStats, Reason, StoryEvent, TimeStats};
+use iosonar_plan::Job;
 use iosonar_text::units::{byte_rate, grouped};
 
 /// Requests for a 99th percentile that is right to about 20 %.
@@ -86,33 +87,62 @@ pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
 
 /// How the targets compare, if there are several.
 pub(super) fn targets(facts: &Facts<'_>) -> Option<Reason> {
-    compared(facts).map(|(_, text)| Reason::new(text, &["parts.targets"]))
+    Compared::of(facts).map(|compared| Reason::new(compared.text, &["parts.targets"]))
 }
 
-/// Whether all targets are alike, and that in a sentence.
-fn compared(facts: &Facts<'_>) -> Option<(bool, String)> {
-    let medians: Vec<(u64, String)> = parts::targets(facts)
-        .filter_map(|(number, part)| {
-            let is_enough = part.completed >= LEAST_REQUESTS;
-            Some((part.latency.filter(|_| is_enough)?.p50_ns, names::target(facts, number)))
-        })
-        .collect();
-    let (fastest, slowest) = (medians.iter().min()?, medians.iter().max()?);
-    let is_alike = slowest.0 as f64 <= ALIKE * fastest.0 as f64;
-    let text = match is_alike {
-        true if medians.len() == 2 => {
-            format!("{} and {} are alike: latency p50 {}.", fastest.1, slowest.1, time(fastest.0))
+/// Latencies of several targets.
+struct Compared {
+    is_alike: bool,
+    /// That in a sentence.
+    text: String,
+    /// What is known of the fastest and the slowest target, and differs.
+    why: Option<Reason>,
+}
+
+impl Compared {
+    fn of(facts: &Facts<'_>) -> Option<Compared> {
+        let medians: Vec<(u64, usize)> = parts::targets(facts)
+            .filter_map(|(number, part)| {
+                let is_enough = part.completed >= LEAST_REQUESTS;
+                Some((part.latency.filter(|_| is_enough)?.p50_ns, number))
+            })
+            .collect();
+        let (fastest, slowest) = (medians.iter().min()?, medians.iter().max()?);
+        let is_alike = slowest.0 as f64 <= ALIKE * fastest.0 as f64;
+        let [fast_name, slow_name] = [fastest.1, slowest.1].map(|number| names::target(facts, number));
+        let [fast_time, slow_time] = [fastest.0, slowest.0].map(time);
+        let text = match is_alike {
+            true if medians.len() == 2 => {
+                format!("{fast_name} and {slow_name} are alike: latency p50 {fast_time}.")
+            }
+            true => format!("All {} targets are alike: latency p50 {fast_time}.", medians.len()),
+            false => format!(
+                "The targets differ: latency p50 from {fast_time} ({fast_name}) to {slow_time} ({slow_name})."
+            ),
+        };
+        let why = (!is_alike).then(|| difference(facts, fastest.1, slowest.1)).flatten();
+        (medians.len() > 1).then_some(Compared { is_alike, text, why })
+    }
+}
+
+/// What differs between the plans of two targets: the way to the device, or the load.
+fn difference(facts: &Facts<'_>, fast: usize, slow: usize) -> Option<Reason> {
+    let [fast_name, slow_name] = [fast, slow].map(|number| names::target(facts, number));
+    let [fast, slow] = [fast, slow].map(|number| facts.plan.jobs_on(number).collect::<Vec<&Job>>());
+    let is_buffered = |jobs: &[&Job]| jobs.iter().any(|job| facts.plan.is_buffered(job));
+    let text = match (is_buffered(&fast), is_buffered(&slow)) {
+        (true, false) => {
+            format!("{fast_name} is accessed through the page cache, which is memory; {slow_name} directly.")
         }
-        true => format!("All {} targets are alike: latency p50 {}.", medians.len(), time(fastest.0)),
-        false => format!(
-            "The targets differ: latency p50 from {} ({}) to {} ({}).",
-            time(fastest.0),
-            fastest.1,
-            time(slowest.0),
-            slowest.1
-        ),
+        (false, true) => {
+            format!("{slow_name} is accessed through the page cache; {fast_name} directly.")
+        }
+        _ if !fast.iter().map(|job| &job.workload).eq(slow.iter().map(|job| &job.workload)) => {
+            format!("{fast_name} and {slow_name} have different loads.")
+        }
+        _ => return None,
     };
-    (medians.len() > 1).then_some((is_alike, text))
+    Some(Reason::new(text, &["parts.targets"]))
 }
 
 /// All went well.
@@ -134,17 +164,22 @@ pub(super) fn well(facts: &Facts<'_>, events: &Events, contrast: Option<&Contras
             format!("Recorded {count} {}: latency {}.", kind(facts), percentiles(latency))
         }
         // A rate of all targets together would describe none of them.
-        _ => compared(facts)
-            .and_then(|(is_alike, text)| (!is_alike).then_some(text))
+        _ => Compared::of(facts)
+            .and_then(|compared| (!compared.is_alike).then_some(compared.text))
             .unwrap_or_else(|| format!("{}: latency {}.", done(facts), percentiles(latency))),
     };
     let targets = targets(facts).filter(|reason| reason.text != text);
+    let why = Compared::of(facts).and_then(|compared| compared.why);
     let differs = contrast.map(|one| Reason::new(contrast::sentence(one), &["story.contrast"]));
-    let is_known = events.is_known && counts.completed >= FOR_NORMAL;
+    let is_known = events.is_known && events.list.is_empty() && counts.completed >= FOR_NORMAL;
     let normal = events.normal.filter(|_| is_known).map(|_| {
         Reason::new("Nothing unusual happened: no stall and no slow time stands out.", &["story.normal"])
     });
-    Headline { text, because: targets.into_iter().chain(differs).chain(normal).collect(), remedy: None }
+    Headline {
+        text,
+        because: targets.into_iter().chain(why).chain(differs).chain(normal).collect(),
+        remedy: None,
+    }
 }
 
 /// The rate of requests, or of bytes if requests are large.

@@ -95,7 +95,8 @@ pub(super) fn depth(facts: &KneeFacts<'_>, knee: &Knee) -> Option<Reason> {
     } else if bound.ratio() >= INSIDE {
         let loaded = mean_time(f64::from(facts.depth) * 1e9 / knee.sustained_per_second);
         format!(
-            "Under overload a request is in flight for {loaded}, below it for {response}: it waits inside the target."
+            "With {} in flight a request takes {loaded}, below the limit {response}: more in flight would add waiting.",
+            grouped(facts.depth.into())
         )
     } else {
         return None;
