@@ -33,6 +33,9 @@ pub struct MatrixCell {
     pub histogram: Vec<(u64, u64)>,
 }
 
+const HATCHED: &str = "Hatched cells vary more than the cells differ: the 95 % interval of the cell spans a larger factor than the \
+                       medians of its map do, without the lowest and the highest tenth of them.";
+
 /// The page, complete in itself.
 pub fn matrix_page(page: &MatrixPage<'_>) -> String {
     let mut out = String::new();
@@ -40,6 +43,9 @@ pub fn matrix_page(page: &MatrixPage<'_>) -> String {
     facts(&mut out, &page.lines);
     cautions(&mut out, &page.cautions);
     out.push_str("<p>A click on a cell shows its repetitions and how long its requests took.</p>\n");
+    if page.grids.iter().any(MatrixGrid::has_noise) {
+        _ = writeln!(out, "<p>{HATCHED}</p>");
+    }
     let range = matrix_range(page.grids);
     for (number, (grid, cells)) in page.grids.iter().zip(&page.cells).enumerate() {
         let id = |row: usize, column: usize| format!("cell-{number}-{row}-{column}");
@@ -89,6 +95,7 @@ mod tests {
             files: vec![65_536, 131_072],
             records: vec![4096, 131_072],
             values: vec![vec![Some(1e9), None], vec![Some(2e9), Some(3e9)]],
+            noisy: vec![vec![true, true], vec![false, false]],
             ..MatrixGrid::default()
         };
         let cell = |n: u64| {
@@ -112,6 +119,8 @@ mod tests {
         assert!(
             !html.contains("cell-0-0-1") && html.contains("cell 2 &lt;x&gt;") && html.contains("a &amp; b")
         );
+        assert_eq!(html.matches("data-hatched=\"true\"").count(), 2, "one cell, in both themes");
+        assert_eq!(html.matches(HATCHED).count(), 1);
         assert!(html.contains("<h1>a &amp; b</h1>") && html.contains("Latency of 6 requests"));
         let story = Statement { headline: "Speeds of <memory>.".into(), ..Statement::default() };
         let page = MatrixPage { story: Some(&story), ..page };
@@ -119,5 +128,7 @@ mod tests {
         assert!(html.contains("<h1>Speeds of &lt;memory&gt;.</h1>\n<dl class=\"facts\">"));
         assert!(html.contains("<p><b>a &amp; b</b></p>"), "the page names what was measured");
         assert!(!html.contains("<script"));
+        let calm = [MatrixGrid { noisy: Vec::new(), ..page.grids[0].clone() }];
+        assert!(!matrix_page(&MatrixPage { grids: &calm, ..page }).to_lowercase().contains("hatched"));
     }
 }
