@@ -20,3 +20,25 @@ pub fn runs_of<'a>(dir: &Path, names: impl IntoIterator<Item = &'a str>) -> Vec<
     };
     names.into_iter().map(run).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_only_pages_that_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        for run in ["a", "b"] {
+            std::fs::create_dir(dir.path().join(run)).unwrap();
+        }
+        std::fs::write(dir.path().join("b/report.html"), "").unwrap();
+        let runs = runs_of(dir.path(), ["a", "b"]);
+        assert_eq!((runs[0].page.as_deref(), runs[1].page.as_deref()), (None, Some("b/report.html")));
+        assert!(runs[0].command.starts_with("iosonar report ") && runs[0].command.ends_with("/a"));
+    }
+
+    #[test]
+    fn figures_have_three_digits_or_groups() {
+        assert_eq!([0.0, 4.0, 38.62, 1055.6].map(figure), ["0", "4.00", "38.6", "1 056"]);
+    }
+}
