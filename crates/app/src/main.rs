@@ -22,6 +22,7 @@ mod reading;
 mod screen;
 mod session;
 mod signals;
+mod study_pages;
 mod timings;
 mod together;
 mod watch;

@@ -21,6 +21,7 @@ mod extremes;
 mod grid;
 mod matrix;
 mod matrix_condition;
+mod noise;
 mod phases;
 mod plateaus;
 mod question;

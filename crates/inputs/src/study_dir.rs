@@ -37,12 +37,12 @@ impl StudyKind {
         }
     }
 
-    /// The picture or page of the answer.
-    fn picture(self) -> &'static str {
+    /// The page and the picture of the answer. A directory of an earlier version may have no page.
+    fn views(self) -> &'static [&'static str] {
         match self {
-            StudyKind::Knee => "knee.png",
-            StudyKind::Matrix => "matrix.html",
-            StudyKind::Layout => "layout.png",
+            StudyKind::Knee => &["knee.html", "knee.png"],
+            StudyKind::Matrix => &["matrix.html"],
+            StudyKind::Layout => &["layout.html", "layout.png"],
         }
     }
 }
@@ -81,14 +81,13 @@ impl Study {
 impl fmt::Display for Study {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dir = shown(&self.dir);
-        write!(
-            f,
-            "{dir} is the answer of '{}', and no single run: it stands in {dir}/{}",
-            self.kind.command(),
-            self.kind.answer()
-        )?;
-        if self.dir.join(self.kind.picture()).is_file() {
-            write!(f, " and {dir}/{}", self.kind.picture())?;
+        write!(f, "{dir} is the answer of '{}', and no single run: it stands in ", self.kind.command())?;
+        let views = self.kind.views().iter().filter(|name| self.dir.join(name).is_file());
+        let files: Vec<String> =
+            [self.kind.answer()].iter().chain(views).map(|name| format!("{dir}/{name}")).collect();
+        match files.split_last() {
+            Some((last, rest)) if !rest.is_empty() => write!(f, "{} and {last}", rest.join(", "))?,
+            _ => f.write_str(&files.concat())?,
         }
         match &self.run {
             Some(run) => write!(f, "; one of its runs is {dir}/{run}"),

@@ -2,7 +2,7 @@
 
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
-use crate::scene::{DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
+use crate::scene::{Cell, DASH, Fill, HATCH, Image, Line, Mark, Rect, Scene, Stroke, Text};
 
 /// Number of tones of text edges, so that a picture needs few colours.
 const TONES: f32 = 3.0;
@@ -44,10 +44,7 @@ impl Canvas {
     fn draw(&mut self, mark: &Mark) {
         match mark {
             Mark::Area { area, fill: Fill::Solid(color) } => self.fill(*area, |_, _| true, *color),
-            Mark::Area { area, fill: Fill::Hatch(color) } => {
-                let scale = self.scale;
-                self.fill(*area, |x, y| (x + y) % (6 * scale) < scale, *color)
-            }
+            Mark::Area { area, fill: Fill::Hatch(color) } => self.hatch(*area, *color),
             Mark::Rule { line, stroke } => self.rule(*line, *stroke),
             Mark::Steps { points, end, stroke } => self.steps(points, *end, *stroke),
             Mark::Polygon { points, fill, edge } => {
@@ -58,10 +55,7 @@ impl Canvas {
                 }
             }
             Mark::Polyline { points, stroke } => self.polyline(points, *stroke),
-            Mark::Cell(cell) => {
-                self.fill(cell.area, |_, _| true, cell.color);
-                cell.label.iter().for_each(|label| self.text(label));
-            }
+            Mark::Cell(cell) => self.cell(cell),
             Mark::Text(text) => self.text(text),
             Mark::Image(image) => self.image(image),
             Mark::Crosses { at, arm, color, halo } => {
@@ -92,6 +86,20 @@ impl Canvas {
                 }
             }
         }
+    }
+
+    fn hatch(&mut self, area: Rect, color: Rgb) {
+        let scale = self.scale;
+        self.fill(area, |x, y| (x + y) % (HATCH * scale) < scale, color);
+    }
+
+    fn cell(&mut self, cell: &Cell) {
+        self.fill(cell.area, |_, _| true, cell.color);
+        if let Some(color) = cell.hatch {
+            self.hatch(cell.area, color);
+            cell.label_ground().iter().for_each(|ground| self.fill(*ground, |_, _| true, cell.color));
+        }
+        cell.label.iter().for_each(|label| self.text(label));
     }
 
     /// Draws both diagonals, two pixels wide; `around`: additional pixels on each side.

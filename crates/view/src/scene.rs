@@ -271,10 +271,35 @@ pub struct Cell {
     pub value: f64,
     /// Tooltip.
     pub hint: String,
+    /// Colour of slanted lines in it; `None` without them.
+    pub hatch: Option<Rgb>,
     /// Link target of the cell.
     pub link: Option<String>,
     /// Text in it.
     pub label: Option<Text>,
+}
+
+impl Cell {
+    /// The area around its label: slanted lines stop there, so that they do not cross the words.
+    pub fn label_ground(&self) -> Option<Rect> {
+        let bounds = self.label.as_ref()?.bounds();
+        let wide = Rect { x: bounds.x - 3, y: bounds.y, w: bounds.w + 6, h: bounds.h };
+        let (x, y) = (wide.x.max(self.area.x), wide.y.max(self.area.y));
+        let (right, bottom) = (wide.right().min(self.area.right()), wide.bottom().min(self.area.bottom()));
+        Some(Rect { x, y, w: right - x, h: bottom - y })
+    }
+}
+
+/// Slanted lines in an area, at places that do not depend on the area: those of neighbours continue each other.
+pub fn hatch_lines(area: Rect) -> Vec<[(i32, i32); 2]> {
+    let first = (area.x + area.y).div_euclid(HATCH) + 1;
+    let last = (area.right() + area.bottom() - 1).div_euclid(HATCH);
+    let line = |number: i32| {
+        let sum = number * HATCH;
+        let (left, right) = (area.x.max(sum - area.bottom()), area.right().min(sum - area.y));
+        [(left, sum - left), (right, sum - right)]
+    };
+    (first..=last).map(line).collect()
 }
 
 /// How areas are filled.
@@ -315,6 +340,9 @@ pub struct Stroke {
     /// Interrupted.
     pub dashed: bool,
 }
+
+/// Pixels from one slanted line to the next, along each axis.
+pub const HATCH: i32 = 6;
 
 /// Length of a dash and of the gap after it, in pixels.
 pub const DASH: i32 = 6;

@@ -3,7 +3,9 @@
 use crate::fonts::Weight;
 use crate::palette::Rgb;
 use crate::raster;
-use crate::scene::{Anchor, Cell, DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
+use crate::scene::{
+    Anchor, Cell, DASH, Fill, HATCH, Image, Line, Mark, Rect, Scene, Stroke, Text, hatch_lines,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use iosonar_text::{lines, one_line};
@@ -83,8 +85,8 @@ fn hatches(out: &mut String, scene: &Scene) {
     for color in colors {
         _ = writeln!(
             out,
-            "<defs><pattern id=\"{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
-             <path d=\"M0 6L6 0\" stroke=\"{}\" stroke-width=\"1\"/></pattern></defs>",
+            "<defs><pattern id=\"{}\" width=\"{HATCH}\" height=\"{HATCH}\" patternUnits=\"userSpaceOnUse\">\
+             <path d=\"M0 {HATCH}L{HATCH} 0\" stroke=\"{}\" stroke-width=\"1\"/></pattern></defs>",
             hatch_id(color),
             color.css()
         );
@@ -179,17 +181,37 @@ fn cell(out: &mut String, c: &Cell) {
     _ = writeln!(
         out,
         "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"{}\" data-cell=\"{}\" \
-         data-value=\"{}\"><title>{}</title></rect>",
+         data-value=\"{}\"{}><title>{}</title></rect>",
         c.color.css(),
         escape(&c.key),
         c.value,
+        if c.hatch.is_some() { " data-hatched=\"true\"" } else { "" },
         escape(&c.hint)
     );
+    if let Some(color) = c.hatch {
+        hatch(out, c, color);
+    }
     if let Some(label) = &c.label {
         text(out, label);
     }
     if c.link.is_some() {
         out.push_str("</a>\n");
+    }
+}
+
+/// Lines and no pattern: a page has several pictures, of which some are hidden, and a pattern of a hidden one is not drawn.
+fn hatch(out: &mut String, c: &Cell, color: Rgb) {
+    let mut path = String::new();
+    for [from, to] in hatch_lines(c.area) {
+        _ = write!(path, "M{} {}L{} {}", from.0, from.1, to.0, to.1);
+    }
+    let color = color.css();
+    _ = writeln!(
+        out,
+        "<path d=\"{path}\" fill=\"none\" stroke=\"{color}\" shape-rendering=\"auto\" pointer-events=\"none\"/>"
+    );
+    if let Some(ground) = c.label_ground() {
+        rect(out, &ground, &Fill::Solid(c.color));
     }
 }
 
@@ -278,13 +300,24 @@ mod tests {
             key: "8192:4096".into(),
             value: 1.5,
             hint: "a < b".into(),
+            hatch: None,
             link: Some("x?a=1&b=2".into()),
             label: None,
         };
+        let hatched = Cell { hatch: Some(Rgb(4, 5, 6)), ..cell.clone() };
         let mut scene = Scene::new(20, 20, Rgb(255, 255, 255));
         scene.marks.push(Mark::Cell(cell));
-        let svg = svg(&scene);
+        assert!(!super::svg(&scene).contains("<path"));
+        scene.marks[0] = Mark::Cell(hatched);
+        let svg = super::svg(&scene);
+        assert!(svg.contains("<path d=\"M0 6L6 0M3 9L9 3\" fill=\"none\" stroke=\"#040506\""), "{svg}");
+        assert!(svg.contains("data-hatched=\"true\""), "{svg}");
         assert!(svg.contains("<a href=\"x?a=1&amp;b=2\">\n<rect x=\"0\""), "{svg}");
-        assert!(svg.contains("data-cell=\"8192:4096\" data-value=\"1.5\"><title>a &lt; b</title>"), "{svg}");
+        assert!(
+            svg.contains(
+                "data-cell=\"8192:4096\" data-value=\"1.5\" data-hatched=\"true\"><title>a &lt; b</title>"
+            ),
+            "{svg}"
+        );
     }
 }

@@ -10,12 +10,14 @@
 mod ramped;
 mod rows;
 mod sentences;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 pub use ramped::{RampedOverload, RampedOverloadFinder};
 pub use rows::{RampRow, RampTally, RowTimes};
 pub use sentences::{Piece, Sentence};
+pub use steps::{RampStep, StepState, ramp_steps};
 
 use crate::compare::student::critical;
 use crate::findings::statistics::theil_sen;

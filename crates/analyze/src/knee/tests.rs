@@ -112,6 +112,22 @@ fn finds_capacity_and_overload_time_of_steady_queue() {
 }
 
 #[test]
+fn steps_keep_up_until_the_knee() {
+    let rows = EVEN.rows(&ramp(500, 1500, 20));
+    let steps = ramp_steps(&rows, &find_knee(&rows));
+    let knee = steps.iter().position(|step| step.state == StepState::Knee).unwrap();
+    assert!((190..=210).contains(&knee), "{knee}");
+    assert!(steps[..knee].iter().all(|step| step.state == StepState::KeptUp));
+    // The first steps of the overload still have a normal backlog.
+    assert!(steps[knee + 40..].iter().all(|step| step.state == StepState::FellBehind));
+    assert!(steps[399].backlog > 2000.0, "{}", steps[399].backlog);
+    let rows = EVEN.rows(&ramp(100, 700, 20));
+    let steps = ramp_steps(&rows, &find_knee(&rows));
+    assert!(steps.iter().all(|step| step.state == StepState::KeptUp));
+    assert!(ramp_steps(&[], &find_knee(&[])).is_empty());
+}
+
+#[test]
 fn queueing_below_capacity_is_no_knee() {
     // M/D/1: at 90 % a request waits 4.5 service times on average.
     let random = Queue { is_poisson: true, ..EVEN };

@@ -13,7 +13,7 @@ The request rate rises until the target cannot keep up; the rate that it deliver
 of that rate measures it. A ramp ends early when the answer is clear.
 Without a LOAD, requests are random 4 KiB reads and nothing is written. With --reads below 100, or with a LOAD that \
 writes, the content of the target is lost; a block device needs --destroy.
-DIR contains one archive per ramp, knee.json, knee.png and knee.svg. The rate holds for this --depth: take the depth from the \
+DIR contains one archive per ramp, knee.json, knee.html, knee.png and knee.svg. The rate holds for this --depth: take the depth from the \
 application that you model. docs/knee.md explains how the rate and its interval are computed.
 Exit codes: 0 rate found, or the target kept up to the end; 1 no clear answer, or requests failed; 2 refused.
 

@@ -53,8 +53,8 @@ A method is words joined by +:
 is removed by the next one in the same DIR. It takes root. With --age holes=84,hole=15.75m,spacing=256k and --scratch 6g, \
 free space is that of the experiment in docs/layout.md.
 
-The result directory contains layout.json, layout.csv, maps.json, layout.png with all methods side by side, a picture of each map, \
-and the archives create and scan with all requests.
+The result directory contains layout.json, layout.csv, maps.json, layout.html, layout.png with all methods side by side, a picture \
+of each map, and the archives create and scan with all requests.
 Exit codes: 0 all measured; 1 something failed; 2 refused; 130 interrupted.
 
 Examples:

@@ -123,9 +123,20 @@ fn a_page_and_pictures_show_every_cell() {
     assert_eq!(page.matches("class=\"cell\"").count(), 30);
     // From the picture for light pages, and from the one for dark ones.
     assert_eq!(page.matches("href=\"#cell-").count(), 60);
+    // Cells that vary more than they differ are hatched, in pictures and on the page.
+    let cells = std::fs::read(lab.path("m/cells.json")).unwrap();
+    let table: iosonar_campaign::Table = serde_json::from_slice(&cells).unwrap();
+    let hatched: usize = table.grids().iter().flat_map(|grid| grid.noisy()).flatten().map(usize::from).sum();
+    assert_eq!(page.matches("data-hatched=").count(), 2 * hatched);
+    assert_eq!(page.contains("Hatched cells vary more than the cells differ"), hatched > 0);
+    let read = &table.grids()[1];
+    let hatched: usize = read.noisy().into_iter().flatten().map(usize::from).sum();
+    assert_eq!((read.test, heat.matches("data-hatched=").count()), ("read", hatched));
     // One record size has no surface.
     lab.expect(0, "matrix t.tmp --sizes 64k,128k --records 4k --tests write --repeat 1 -o n");
     assert!(lab.path("n/cuts-write-sync.png").exists() && !lab.path("n/surface-write-sync.png").exists());
+    // A single repetition says nothing about noise.
+    assert!(!std::fs::read_to_string(lab.path("n/matrix.html")).unwrap().contains("data-hatched="));
 }
 
 #[test]

@@ -44,6 +44,11 @@ fn describes_study_directories_and_their_runs() {
         lab.expect(0, "show m --json").out,
         std::fs::read_to_string(lab.path("m/cells.json")).unwrap()
     );
+    let err = lab.expect(2, "plot k").err;
+    assert!(
+        err.contains("it stands in k/knee.json, k/knee.html and k/knee.png; one of its runs is k/ramp"),
+        "{err}"
+    );
     for (dir, command) in [("k", "iosonar knee"), ("m", "iosonar matrix")] {
         for verb in ["plot", "report", "explain", "analyze", "judge"] {
             let err = lab.expect(2, &format!("{verb} {dir}")).err;

@@ -3,6 +3,7 @@
 use crate::story::with_evidence;
 use crate::{SIM, lab};
 use iosonar_testkit::Lab;
+use iosonar_text::units::{grouped, request_rate};
 use serde_json::Value;
 
 /// The JSON in the directory of a result; its story has its evidence.
@@ -20,6 +21,26 @@ fn begins_with(lab: &Lab, text: &str, dir: &str, story: &Value) {
     assert!(text.starts_with(&headline), "{text}\n{headline}");
     let shown = lab.expect(0, &format!("show {dir}")).out;
     assert!(shown.starts_with(&headline), "{shown}");
+}
+
+/// The page of an answer: it begins with the headline, needs no script, and is for light and dark screens.
+#[track_caller]
+fn page(lab: &Lab, file: &str, story: &Value) -> String {
+    let html = std::fs::read_to_string(lab.path(file)).unwrap();
+    let headline = iosonar_view::escape(story["headline"].as_str().unwrap());
+    assert!(html.contains(&format!("<h1>{headline}</h1>\n<dl class=\"facts\">")), "{html}");
+    assert!(!html.contains("<script") && !html.contains("http-equiv"), "{html}");
+    assert_eq!(html.matches("class=\"on-light\"").count(), html.matches("class=\"on-dark\"").count());
+    html
+}
+
+/// The numbers of a page's table, row by row.
+fn numbers(html: &str) -> Vec<Vec<String>> {
+    let body = html.split("<tbody>").nth(1).and_then(|rest| rest.split("</tbody>").next()).unwrap();
+    let number = |cell: &'_ str| cell.starts_with(" class=\"number\"");
+    let text = |cell: &'_ str| cell.split_once('>').unwrap().1.split("</td>").next().unwrap().to_string();
+    let row = |row: &'_ str| row.split("<td").skip(1).filter(|cell| number(cell)).map(text).collect();
+    body.lines().filter(|line| line.starts_with("<tr")).map(row).collect()
 }
 
 /// Executes what a story proposes.
@@ -50,6 +71,32 @@ fn knee_states_its_rate_and_whether_the_depth_is_the_limit() {
     assert_eq!(json["failed"], 0);
     let svg = std::fs::read_to_string(lab.path("k/knee.svg")).unwrap();
     assert!(svg.contains(">Sustains 1 600 random 4 KiB reads/s ("), "the title is the headline");
+    let html = page(&lab, "k/knee.html", &story);
+    assert!(text.contains("\npictures: k/knee.png k/knee.svg\npage: k/knee.html\n"), "{text}");
+    let rows = numbers(&html);
+    let steps = json["steps"].as_array().unwrap();
+    assert_eq!(rows.len(), steps.len());
+    for (row, step) in rows.iter().zip(steps) {
+        let of = |field: &str| step[field].as_f64().unwrap();
+        let seconds = (of("to_ns") - of("from_ns")) / 1e9;
+        let [wanted, done] =
+            [of("demanded"), of("delivered")].map(|requests| request_rate(requests / seconds));
+        assert_eq!(row[2..4], [wanted, done], "{step:#}");
+        let ms = |field: &str, of: &str| {
+            let ns = step[field][of].as_f64();
+            ns.map_or("–".into(), |ns| request_rate(ns / 1e6))
+        };
+        let times = [
+            ms("delay", "p50_ns"),
+            ms("delay", "p99_ns"),
+            ms("response", "p50_ns"),
+            ms("response", "p99_ns"),
+        ];
+        assert_eq!(row[6..], times, "{step:#}");
+    }
+    assert_eq!(html.matches("<td>the knee</td>").count(), 1, "{html}");
+    assert!(html.contains("<code>iosonar report k/fine-1</code>"), "{html}");
+    assert!(html.contains("SIMULATED"), "{html}");
     // With more in flight it does more.
     proposed(&lab, &story, 0);
     let (deeper, _) = kept(&lab, "k-depth64/knee.json");
@@ -98,11 +145,7 @@ fn matrix_in_the_page_cache_is_named_so() {
     assert!(story["worth"].as_str().unwrap().starts_with("95 % intervals of the means: "), "{story:#}");
     assert_eq!(story["try"], format!("iosonar {words} -o m-direct --direct"));
     lab.expect(0, &format!("{words} -o m-direct --direct --dry-run"));
-    let page = std::fs::read_to_string(lab.path("m/matrix.html")).unwrap();
-    assert!(
-        page.contains("<h1>These are speeds of memory: every file fits into the page cache.</h1>"),
-        "{page}"
-    );
+    let page = page(&lab, "m/matrix.html", &story);
     assert!(page.contains("<dt>try</dt><dd class=\"try\"><code>iosonar matrix t.tmp "), "{page}");
     // A method that is never direct.
     lab.expect(
@@ -147,7 +190,7 @@ fn load_states_what_it_wants() {
     let story = with_evidence(&json);
     let headline = story["headline"].as_str().unwrap();
     let requests = json["demand"]["counts"]["all"]["requests"].as_u64().unwrap();
-    let begin = format!("{} requests in ", iosonar_text::units::grouped(requests));
+    let begin = format!("{} requests in ", grouped(requests));
     assert!(headline.starts_with(&begin) && headline.contains(" % reads"), "{story:#}");
     let text = lab.expect(0, "analyze l.load").out;
     assert!(text.starts_with(&headline[..20]) && text.contains("\n\nLoad    l.load\n"), "{text}");
@@ -177,6 +220,8 @@ fn layout_states_whether_scans_differ() {
     }
     let svg = std::fs::read_to_string(lab.path("l/layout.svg")).unwrap();
     assert!(svg.contains(&headline[..20]), "the title is the headline");
+    assert!(text.contains("\npicture: l/layout.png\npage: l/layout.html\n"), "{text}");
+    layout_figures(&page(&lab, "l/layout.html", &story), &json);
     // Two rounds leave one to compare.
     let words = words.replace("--size 1m", "--size 4m");
     lab.expect(0, &format!("{words} --rounds 2 -o two"));
@@ -190,4 +235,29 @@ fn layout_states_whether_scans_differ() {
     lab.expect(0, "layout run . --size 64k --scan-size 64k --rounds 3 --no-progress -o few");
     let (_, story) = kept(&lab, "few/layout.json");
     assert_eq!(story["headline"], "2 reads in the compared scans: too few to tell whether scans differ.");
+}
+
+/// The table of a page has a row for each file, and the rates of each method.
+#[track_caller]
+fn layout_figures(html: &str, json: &Value) {
+    let methods = json["methods"].as_array().unwrap();
+    let files: Vec<&Value> = methods.iter().flat_map(|method| method["files"].as_array().unwrap()).collect();
+    let rows = numbers(html);
+    assert_eq!((rows.len(), files.len()), (3, 3), "{html}");
+    for (row, file) in rows.iter().zip(files) {
+        let fragments = file["fragments"].as_u64().unwrap();
+        assert_eq!(row[..2], ["1.00".to_string(), grouped(fragments)], "{file:#}");
+    }
+    for method in methods {
+        let name = method["method"].as_str().unwrap();
+        assert!(html.contains(&format!(">{name}</td>")), "{name}");
+        let rates = method["scan"].as_array().unwrap().iter().map(|scan| &scan["bytes_per_second"]);
+        for rate in rates.chain([&method["later_scans"]["mean"]]) {
+            let mib = rate.as_f64().unwrap() / 1_048_576.0;
+            // Formatted like a rate of requests.
+            let text = request_rate(mib);
+            assert!(rows.iter().flatten().any(|cell| cell.split(" · ").any(|one| one == text)), "{text}");
+        }
+    }
+    assert!(html.contains("<code>iosonar report l/scan</code>"), "{html}");
 }

@@ -3,7 +3,9 @@
 use super::question::Question;
 use super::ramp::Ramp;
 use iosonar_analyze::compare::RunVerdict;
-use iosonar_analyze::knee::{Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow, RampedOverload, Sentence};
+use iosonar_analyze::knee::{
+    Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow, RampStep, RampedOverload, Sentence, ramp_steps,
+};
 use iosonar_analyze::{DetectorId, OutsideCause, Statement, Summary, TimeRange, Verdict};
 use iosonar_archive::{RunState, TOOL};
 use iosonar_plan::{Job, Nanos, Rising, RisingShape};
@@ -156,6 +158,11 @@ impl Answer {
     /// The ramp that answers.
     pub fn ramp(&self) -> Option<&RampAnswer> {
         self.ramps.iter().find(|ramp| ramp.name == self.answer)
+    }
+
+    /// Its steps, and whether the target kept up in each.
+    pub fn judged_steps(&self) -> Vec<RampStep> {
+        ramp_steps(&self.steps, &self.verdict)
     }
 
     /// Whether the rate was found, or the target kept up to the end.

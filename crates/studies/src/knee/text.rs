@@ -1,7 +1,7 @@
 //! The answer as text.
 
 use super::Answer;
-use iosonar_analyze::knee::{KneeVerdict, RampRow, RampedOverload};
+use iosonar_analyze::knee::{RampStep, RampedOverload, StepState};
 use iosonar_plaintext::statement;
 use iosonar_text::shown;
 use iosonar_text::units::{Charset, duration, grouped, request_rate};
@@ -41,27 +41,19 @@ fn table(knee: &Answer) -> String {
         "\n  {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n",
         "demanded/s", "delivered/s", "behind", "delay p50", "delay p99", "response p50"
     );
-    let sustained = match &knee.verdict {
-        KneeVerdict::Found(knee) => Some(knee.sustained_per_second),
-        _ => None,
-    };
-    let (mut behind, mut is_marked) = (0.0f64, false);
-    for row in &knee.steps {
-        behind = (behind + row.demanded - (row.delivered + row.failed) as f64).max(0.0);
-        let is_knee = !is_marked && sustained.is_some_and(|rate| row.demand_per_second() >= rate);
-        is_marked |= is_knee;
-        text += &line(row, behind, if is_knee { "  < the knee" } else { "" });
-    }
+    knee.judged_steps().iter().for_each(|step| text += &line(step));
     text
 }
 
-fn line(row: &RampRow, behind: f64, mark: &str) -> String {
+fn line(step: &RampStep) -> String {
+    let row = &step.row;
+    let mark = if step.state == StepState::Knee { "  < the knee" } else { "" };
     let time = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| duration(ns, Charset::Ascii));
     format!(
         "  {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}{mark}\n",
         request_rate(row.demand_per_second()),
         request_rate(row.delivered_per_second()),
-        grouped(behind as u64),
+        grouped(step.backlog as u64),
         time(row.delay.map(|d| d.p50_ns)),
         time(row.delay.map(|d| d.p99_ns)),
         time(row.response.map(|r| r.p50_ns)),

@@ -3,9 +3,11 @@
 use super::axes::{self, LinearScale, LogScale, NumberScale, TICK_SIZE, TimeScale, words};
 use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, Subject, View, figures, page};
 use crate::fonts::Weight;
+use crate::palette::Palette;
 use crate::plot::{Folder, PlotOptions, write_scene};
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
-use crate::{Style, units};
+use crate::svg::svg;
+use crate::{Style, Theme, units};
 use iosonar_analyze::knee::{KneeVerdict, Piece, RampRow, RowTimes};
 use iosonar_analyze::row_of;
 use std::io;
@@ -16,8 +18,8 @@ use std::path::PathBuf;
 pub struct KneeMaterial<'a> {
     /// The words around the picture.
     pub subject: &'a Subject,
-    /// The headline of its story: the title.
-    pub headline: &'a str,
+    /// The headline of its story: the title, above the verdict. `None` on a page, which has both as text.
+    pub headline: Option<&'a str>,
     /// The verdict.
     pub verdict: &'a KneeVerdict,
     /// Demanded and delivered requests. The demand rises from row to row.
@@ -39,6 +41,15 @@ pub fn plot_knee(
     write_scene(&draw_knee(material, &options.style), folder, STEM, options)
 }
 
+/// The picture as SVG for a page, without the words that the page has as text.
+pub fn knee_svg(material: &KneeMaterial<'_>, theme: Theme) -> String {
+    let subject = material.subject.of_page();
+    let material = KneeMaterial { subject: &subject, headline: None, ..*material };
+    let mut scene = draw_knee(&material, &Style { theme, ..Style::default() });
+    page::cut_bottom(&mut scene);
+    svg(&scene)
+}
+
 /// The verdict in sentences; their figures are named as in `knee.json`.
 fn captions(verdict: &KneeVerdict) -> Vec<Caption> {
     let caption = |piece: Piece| match piece.figure {
@@ -54,20 +65,14 @@ fn captions(verdict: &KneeVerdict) -> Vec<Caption> {
 
 fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
     let all = super::Material { subject: material.subject, run: None, demand: None };
-    let message = Caption::from(material.headline);
-    let view = View::new(&all, style).with_message(Some(&message));
+    let message = material.headline.map(Caption::from);
+    let view = View::new(&all, style).with_message(message.as_ref());
     let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
     page::head(&mut scene, &view, TITLE);
-    let wrapped = |line: Caption| line.wrapped(14.0, Weight::Bold, 1460.0);
-    let lines: Vec<Caption> = captions(material.verdict).into_iter().flat_map(wrapped).collect();
-    let higher = 19 * lines.len().saturating_sub(3) as i32;
-    scene.height += higher as u32;
-    for (i, line) in lines.into_iter().enumerate() {
-        let mut text = words(line, PLOT_LEFT, 104 + 19 * i as i32, 14.0, view.palette, Anchor::Start);
-        text.weight = if i == 0 { Weight::Bold } else { Weight::Regular };
-        scene.text(text);
-    }
-    let top = 172 + higher;
+    let top = match material.headline {
+        Some(_) => draw_verdict(&mut scene, material.verdict, view.palette),
+        None => 104,
+    };
     let height = scene.height as i32 - top - page::BOTTOM - 8 - BELOW;
     let upper = Rect { x: PLOT_LEFT, y: top, w: PLOT_WIDTH, h: height * 9 / 20 };
     let lower = Rect { y: upper.bottom() + 18, h: height - upper.h - 18, ..upper };
@@ -82,6 +87,20 @@ fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
     scene.facts = super::facts(TITLE, material.subject);
     scene.facts.push(super::figures_of(&scene));
     scene
+}
+
+/// Writes the verdict below the title, and makes the picture higher if it needs more than three lines. Returns where the plots start.
+fn draw_verdict(scene: &mut Scene, verdict: &KneeVerdict, p: &'static Palette) -> i32 {
+    let wrapped = |line: Caption| line.wrapped(14.0, Weight::Bold, 1460.0);
+    let lines: Vec<Caption> = captions(verdict).into_iter().flat_map(wrapped).collect();
+    let higher = 19 * lines.len().saturating_sub(3) as i32;
+    scene.height += higher as u32;
+    for (i, line) in lines.into_iter().enumerate() {
+        let mut text = words(line, PLOT_LEFT, 104 + 19 * i as i32, 14.0, p, Anchor::Start);
+        text.weight = if i == 0 { Weight::Bold } else { Weight::Regular };
+        scene.text(text);
+    }
+    172 + higher
 }
 
 /// Axis of the demand.
@@ -261,6 +280,34 @@ mod tests {
     }
 
     #[test]
+    fn page_has_the_picture_without_its_words() {
+        let subject = Subject {
+            what: "dev".into(),
+            command: "iosonar knee".into(),
+            stamps: vec!["SIMULATED".into()],
+            ..Subject::default()
+        };
+        let rows = rows(2000.0);
+        let verdict = find_knee(&rows);
+        let headline = Some("Sustains 1 000 reads/s.");
+        let material = KneeMaterial {
+            subject: &subject,
+            headline,
+            verdict: &verdict,
+            rows: &rows,
+            is_exponential: false,
+        };
+        let whole = svg(&draw_knee(&material, &Style::default()));
+        let part = knee_svg(&material, Theme::Light);
+        for words in ["Sustains 1 000", ">sustains ", "iosonar knee", "No cautions."] {
+            assert!(whole.contains(words) && !part.contains(words), "{words}: {part}");
+        }
+        for words in [TITLE, "SIMULATED", "dev<", "wanted"] {
+            assert!(whole.contains(words) && part.contains(words), "{words}: {part}");
+        }
+    }
+
+    #[test]
     fn text_never_overlaps_or_leaves_the_picture() {
         let subject = Subject { what: "dev".into(), how: "sim".into(), ..Subject::default() };
         let unclear = KneeVerdict::Unclear { why: Doubt::Unsteady, at_least_per_second: Some(7.0) };
@@ -272,7 +319,7 @@ mod tests {
             for is_exponential in [false, true] {
                 let material = KneeMaterial {
                     subject: &subject,
-                    headline,
+                    headline: Some(headline),
                     verdict: &verdict,
                     rows: &rows,
                     is_exponential,

@@ -55,6 +55,18 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// The words of a picture on a page, which has cautions, tool and command as text.
+    pub(super) fn of_page(&self) -> Subject {
+        Subject {
+            what: self.what.clone(),
+            how: self.how.clone(),
+            figures: self.figures.clone(),
+            stamps: self.stamps.clone(),
+            is_unexamined: true,
+            ..Subject::default()
+        }
+    }
+
     /// The words on a run.
     pub fn of_run(s: &Summary, headline: &Headline) -> Subject {
         let how = how_it_was_run(s);

@@ -43,8 +43,8 @@ mod turns;
 mod xy;
 
 pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
-pub use knee::{KneeMaterial, plot_knee};
-pub use layout::{LayoutOverview, LayoutRow, layout_overview, layout_picture};
+pub use knee::{KneeMaterial, knee_svg, plot_knee};
+pub use layout::{LayoutOverview, LayoutRow, layout_overview, layout_picture, layout_svg};
 pub(crate) use material::end_of_time;
 pub use material::{Headline, Material, RunMaterial, Subject};
 pub use matrix::{

@@ -267,6 +267,11 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     plots.iter().for_each(|plot| stamp(scene, view, *plot));
 }
 
+/// Cuts off the caution strip and the foot line, of a picture that has neither. To be called after [`bottom`].
+pub(super) fn cut_bottom(scene: &mut Scene) {
+    scene.height -= (BOTTOM - 10) as u32;
+}
+
 fn wraparound(view: &View<'_>) -> Caption {
     const MOST: usize = 4;
     let factors = &view.subject.wraparound;
@@ -313,6 +318,9 @@ fn caution_lines(view: &View<'_>, room: f64) -> Vec<String> {
 
 fn foot(scene: &mut Scene, view: &View<'_>) {
     let subject = view.subject;
+    if subject.tool.is_empty() && subject.command.is_empty() {
+        return;
+    }
     let y = scene.height as i32 - 14;
     let run = subject.run_id.as_ref().map_or(String::new(), |id| format!(" · run {id}"));
     let line = format!("{}{run} · {}", subject.tool, subject.command);

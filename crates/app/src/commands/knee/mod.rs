@@ -1,5 +1,6 @@
 //! `iosonar knee`: a target rate that rises until a target cannot follow.
 
+mod page;
 mod question;
 
 use crate::args::knee::KneeArgs;
@@ -13,7 +14,7 @@ use iosonar_archive::{Archive, RunState};
 use iosonar_plan::RisingShape;
 use iosonar_studies::knee::{self, Answer};
 use iosonar_text::shown;
-use iosonar_view::{Format, KneeMaterial, PlotOptions, Subject, plot_knee};
+use iosonar_view::{Folder, Format, KneeMaterial, PlotOptions, Subject, plot_knee};
 use std::path::{Path, PathBuf};
 
 /// Looks for the highest rate that a target sustains.
@@ -21,21 +22,27 @@ pub fn knee(args: &KneeArgs) -> Result<Exit, Failure> {
     let question = question::question(args)?;
     let (session, _listener) = session::begin_session(&Timings::new(), Some(&args.result.progress))?;
     let answer = knee::run(&session, &question)?;
-    let pictures = draw(&answer, &question.out)?;
+    let drawn = draw(&answer, &question.out)?;
     print(&match args.result.json {
         true => format!("{:#}\n", answer.to_json()),
-        false => text(&answer, &question.out, &pictures),
+        false => text(&answer, &question.out, &drawn),
     })?;
     Ok(exit(&answer))
 }
 
-fn draw(answer: &Answer, out: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// Files that show the answer.
+struct Drawn {
+    pictures: Vec<PathBuf>,
+    page: PathBuf,
+}
+
+fn draw(answer: &Answer, out: &Path) -> Result<Drawn, Failure> {
     let archive = Archive::open(&answer.dir)?;
     let subject = Subject::of_run(&answer.summary, &headline(&archive.environment()));
     let is_exponential = answer.ramp().is_some_and(|ramp| ramp.demand.shape == RisingShape::Exponential);
     let material = KneeMaterial {
         subject: &subject,
-        headline: &answer.story.headline,
+        headline: Some(&answer.story.headline),
         verdict: &answer.verdict,
         rows: &answer.rows,
         is_exponential,
@@ -44,14 +51,17 @@ fn draw(answer: &Answer, out: &Path) -> Result<Vec<PathBuf>, Failure> {
     let gate = gate_of(&[]);
     let folder = PictureFolder::open(&gate, out, existing(false))?;
     let pictures = plot_knee(&material, &folder, &options)?;
+    let html = page::page(answer, &material, out);
+    let page = folder.write(page::PAGE, &mut |file| file.write_all(html.as_bytes()))?;
     folder.keep();
-    Ok(pictures)
+    Ok(Drawn { pictures, page })
 }
 
-fn text(answer: &Answer, out: &Path, pictures: &[PathBuf]) -> String {
-    let pictures: Vec<String> = pictures.iter().map(|path| shown(path).to_string()).collect();
-    let (out, name) = (shown(&out), &answer.answer);
-    format!("{answer}\npictures: {}\nresult: {out} (the answer is from {name})\n", pictures.join(" "))
+fn text(answer: &Answer, out: &Path, drawn: &Drawn) -> String {
+    let pictures: Vec<String> = drawn.pictures.iter().map(|path| shown(path).to_string()).collect();
+    let (out, name, page) = (shown(&out), &answer.answer, shown(&drawn.page));
+    let pictures = pictures.join(" ");
+    format!("{answer}\npictures: {pictures}\npage: {page}\nresult: {out} (the answer is from {name})\n")
 }
 
 fn exit(answer: &Answer) -> Exit {

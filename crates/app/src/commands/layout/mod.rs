@@ -3,6 +3,7 @@
 mod free;
 mod latency;
 mod map;
+mod page;
 mod picture;
 mod pictures;
 mod run;

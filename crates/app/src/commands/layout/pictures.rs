@@ -1,5 +1,6 @@
-//! Pictures of `layout run`: all methods side by side, and the file of each on its disk.
+//! Pictures and the page of `layout run`: all methods side by side, and the file of each on its disk.
 
+use super::page::{PAGE, page};
 use super::picture::bytes_of;
 use crate::exit::Failure;
 use anyhow::Context;
@@ -16,8 +17,8 @@ use std::path::Path;
 /// Name of the picture of all methods, without its extension.
 const OVERVIEW: &str = "layout";
 
-/// Draws all methods, and the first file of each. `maps` has the files of all methods, in their order. Returns the name of the
-/// picture of all methods.
+/// Draws all methods, and the first file of each, and writes the page. `maps` has the files of all methods, in their order. Returns
+/// the name of the picture of all methods.
 pub fn draw(answer: &CreationAnswer, maps: &[Map], out: &Path) -> Result<String, Failure> {
     let mut first = 0;
     let mut rows = Vec::new();
@@ -36,6 +37,7 @@ pub fn draw(answer: &CreationAnswer, maps: &[Map], out: &Path) -> Result<String,
     for format in [Format::Svg, Format::Png] {
         write(&out.join(name(format)), &layout_overview(&overview, format, &Style::default()))?;
     }
+    write(&out.join(PAGE), page(answer, &overview, out).as_bytes())?;
     Ok(name(Format::Png))
 }
 

@@ -1,6 +1,6 @@
 //! `iosonar layout run`: creates files in several ways, scans them, and reports where they are and what that costs.
 
-use super::pictures;
+use super::{page, pictures};
 use crate::args::layout::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, unused_dated};
@@ -26,7 +26,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         false => {
             let story = measured.creation.story.as_ref().map_or(String::new(), statement);
             let text = story + "\n" + &creation_text(&measured.creation);
-            print(&format!("{text}\nresult: {}\npicture: {}\n", shown(out), shown(&picture)))?;
+            let (page, picture) = (out.join(page::PAGE), shown(&picture));
+            print(&format!("{text}\nresult: {}\npicture: {picture}\npage: {}\n", shown(out), shown(&page)))?;
         }
     }
     Ok(exit)

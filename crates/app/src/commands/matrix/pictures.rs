@@ -68,6 +68,7 @@ fn picture_of(grid: &Grid, answer: &Answer, is_cached: bool) -> MatrixGrid {
         records: grid.records.clone(),
         values: grid.medians(),
         plateaus: plateaus.collect(),
+        noisy: grid.noisy(),
     }
 }
 
@@ -100,14 +101,13 @@ fn cell_of(grid: &Grid, file: u64, record: u64, repetitions: &[&CellResult]) -> 
             let p99 = t.p99_ns.map(|p99| format!(", p99 {}", time(p99))).unwrap_or_default();
             format!("; latency p50 {}{p99}, longest {}", time(t.p50_ns), time(t.max_ns))
         });
+        let latency = latency.unwrap_or_default();
         let cpu = r.cpu_ns.map(|ns| format!(", CPU {}", time(ns))).unwrap_or_default();
+        let (rate, elapsed) = (mib(r.bytes_per_second), time(r.elapsed_ns));
         lines.push(format!(
-            "repetition {}: {} MiB/s, {} requests in {}{cpu}{}",
+            "repetition {}: {rate} MiB/s, {} requests in {elapsed}{cpu}{latency}",
             r.repeat + 1,
-            mib(r.bytes_per_second),
-            r.ops,
-            time(r.elapsed_ns),
-            latency.unwrap_or_default()
+            r.ops
         ));
     }
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();

@@ -6,7 +6,7 @@
 mod overview;
 mod strip;
 
-pub use overview::{LayoutOverview, LayoutRow, layout_overview};
+pub use overview::{LayoutOverview, LayoutRow, layout_overview, layout_svg};
 pub(super) use strip::{AddressAxis, offset_axis, outline};
 
 use super::axes::{LABEL_SIZE, TICK_SIZE, words};

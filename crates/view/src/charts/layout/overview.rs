@@ -11,7 +11,8 @@ use super::strip::{self, AddressAxis, Piece, outline};
 use crate::fonts::{self, Weight};
 use crate::palette::{Palette, Rgb};
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke, Text};
-use crate::{Format, Style, units};
+use crate::svg::svg;
+use crate::{Format, Style, Theme, units};
 use iosonar_layout::{Addresses, Figures, Groups, Map};
 
 const TITLE: &str = "Creation methods: layout of files and rates of scans";
@@ -115,6 +116,15 @@ impl LayoutRow<'_> {
 /// The picture of an experiment, as a file.
 pub fn layout_overview(overview: &LayoutOverview<'_>, format: Format, style: &Style) -> Vec<u8> {
     super::file_of(&draw(overview, style), format, style)
+}
+
+/// The picture as SVG for a page, without the words that the page has as text.
+pub fn layout_svg(overview: &LayoutOverview<'_>, theme: Theme) -> String {
+    let subject = overview.subject.of_page();
+    let overview = LayoutOverview { subject: &subject, headline: None, sentences: &[], ..*overview };
+    let mut scene = draw(&overview, &Style { theme, ..Style::default() });
+    page::cut_bottom(&mut scene);
+    svg(&scene)
 }
 
 fn draw(overview: &LayoutOverview<'_>, style: &Style) -> Scene {

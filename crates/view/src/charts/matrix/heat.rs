@@ -7,7 +7,7 @@ use super::{MatrixGrid, Plateau, Sheet, Speeds, TOP, color_key, is_free, size, s
 use crate::Theme;
 use crate::fonts::{self, Weight};
 use crate::palette::{Palette, Rgb};
-use crate::scene::{Anchor, Cell, Mark, Rect, Scene, Stroke, Text};
+use crate::scene::{Anchor, Cell, Fill, Mark, Rect, Scene, Stroke, Text, hatch_lines};
 use crate::svg::svg;
 
 /// Width of brackets beside the rows, with their words.
@@ -26,6 +26,9 @@ pub(super) fn draw(sheet: &Sheet<'_>) -> Scene {
         }
         let p = sheet.view.palette;
         sheet.key(scene, PLOT_LEFT);
+        if sheet.grid.has_noise() {
+            noise_key(scene, p, TOP - 6);
+        }
         let beside = if sheet.has_plateaus { BESIDE } else { 0 };
         let width = PAGE_WIDTH as i32 - 24 - beside - PLOT_LEFT;
         let room = Rect { x: PLOT_LEFT, y: TOP, w: width, h: sheet.height() };
@@ -45,15 +48,36 @@ pub fn heat_svg(
     let beside = if grid.plateaus.is_empty() { 12 } else { BESIDE };
     let (columns, rows) = (grid.records.len().max(1) as i32, grid.files.len().max(1) as i32);
     let (w, h) = ((columns * MOST.0).min(1100 - PLOT_LEFT - beside), rows * 34);
-    let room = Rect { x: PLOT_LEFT, y: 56, w, h: h.clamp(68, 1200) };
+    let top = if grid.has_noise() { 56 + 22 } else { 56 };
+    let room = Rect { x: PLOT_LEFT, y: top, w, h: h.clamp(68, 1200) };
     // The key is wider than a map of a few records.
     let width = (room.right() + beside).max(PLOT_LEFT + 520 + 12);
     let height = room.bottom() + super::super::BELOW;
     let mut scene = Scene::new(width as u32, height as u32, p.background);
     scene.facts = vec![("Title".to_string(), format!("{}: throughput in MiB/s", grid.title))];
     color_key(&mut scene, p, &speeds, Rect { x: PLOT_LEFT, y: 10, w: 500, h: 14 });
+    if grid.has_noise() {
+        noise_key(&mut scene, p, top - 10);
+    }
     Heat::new(grid, Scale::Speeds(speeds), p, room).draw(&mut scene, link);
     svg(&scene)
+}
+
+/// Draws what hatched cells mean, on the base line `y`.
+fn noise_key(scene: &mut Scene, p: &Palette, y: i32) {
+    let (area, color) = (Rect { x: PLOT_LEFT, y: y - 11, w: 24, h: 13 }, p.shade(0.5));
+    scene.area(area, Fill::Solid(color));
+    for line in hatch_lines(area) {
+        scene.polyline(line.to_vec(), Stroke::solid(hatch_of(color), 1));
+    }
+    let text = "hatched: its repetitions vary more than the cells differ";
+    scene.text(words(text, area.right() + 8, y, TICK_SIZE, p, Anchor::Start));
+}
+
+/// Colour of the lines on a cell.
+fn hatch_of(color: Rgb) -> Rgb {
+    // That of the edges of its words: a picture with many cells keeps its palette.
+    color.mix(color.ink(), 2.0 / 3.0)
 }
 
 /// Meaning of the colours and the words of cells.
@@ -161,17 +185,20 @@ impl<'a> Heat<'a> {
             }
         });
         let (file_size, record_size) = (self.grid.files[file], self.grid.records[record]);
+        let is_noisy = self.grid.is_noisy(file, record);
         Cell {
             area,
             color,
             key: format!("{file_size}:{record_size}"),
             value,
             hint: format!(
-                "file {}, record {}: {}",
+                "file {}, record {}: {}{}",
                 size(file_size),
                 size(record_size),
-                self.scale.hint(value)
+                self.scale.hint(value),
+                if is_noisy { "; varies more than the cells differ" } else { "" }
             ),
+            hatch: is_noisy.then(|| hatch_of(color)),
             link: link(file, record),
             label,
         }

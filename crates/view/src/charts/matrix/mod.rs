@@ -52,6 +52,8 @@ pub struct MatrixGrid {
     pub values: Vec<Vec<Option<f64>>>,
     /// Ranges of file sizes with about the same throughput.
     pub plateaus: Vec<Plateau>,
+    /// Whether a cell varies more than the cells differ: it is hatched. Empty if no cell was measured several times.
+    pub noisy: Vec<Vec<bool>>,
 }
 
 impl MatrixGrid {
@@ -59,6 +61,16 @@ impl MatrixGrid {
     fn value(&self, file: usize, record: usize) -> Option<f64> {
         let value = *self.values.get(file)?.get(record)?;
         value.filter(|v| v.is_finite() && *v >= 0.0)
+    }
+
+    /// Whether a cell is hatched.
+    fn is_noisy(&self, file: usize, record: usize) -> bool {
+        self.noisy.get(file).and_then(|row| row.get(record)).is_some_and(|is_noisy| *is_noisy)
+    }
+
+    /// Whether any measured cell is hatched.
+    pub(crate) fn has_noise(&self) -> bool {
+        self.measured().any(|(file, record, _)| self.is_noisy(file, record))
     }
 
     /// Every figure, with the indices of its file and its record.

@@ -39,7 +39,15 @@ fn full() -> MatrixGrid {
         plateau(4096 * KIB, 65_536 * KIB, 5_123.0, "page cache"),
         plateau(131_072 * KIB, 524_288 * KIB, 655.0, "device"),
     ];
-    MatrixGrid { title: "read".into(), stem: "read".into(), files, records, values, plateaus }
+    MatrixGrid {
+        title: "read".into(),
+        stem: "read".into(),
+        files,
+        records,
+        values,
+        plateaus,
+        ..MatrixGrid::default()
+    }
 }
 
 fn grid(title: &str, files: &[u64], records: &[u64], value: impl Fn(usize) -> Option<f64>) -> MatrixGrid {
@@ -50,8 +58,15 @@ fn grid(title: &str, files: &[u64], records: &[u64], value: impl Fn(usize) -> Op
         files: files.into(),
         records: records.into(),
         values: (0..files.len()).map(row).collect(),
-        plateaus: Vec::new(),
+        ..MatrixGrid::default()
     }
+}
+
+/// A grid whose cells are hatched, except those of the first file.
+fn noisy() -> MatrixGrid {
+    let full = full();
+    let row = |file: usize| vec![file > 0; full.records.len()];
+    MatrixGrid { noisy: (0..full.files.len()).map(row).collect(), ..full }
 }
 
 fn samples() -> Vec<MatrixGrid> {
@@ -84,6 +99,7 @@ fn samples() -> Vec<MatrixGrid> {
         grid(&"a very long title, with streams and options ".repeat(6), &sizes, &sizes, |i| {
             Some(1e9 + i as f64)
         }),
+        noisy(),
     ]
 }
 
@@ -151,7 +167,7 @@ fn text_never_overlaps_or_leaves_the_picture() {
 
 #[test]
 fn a_heat_map_has_one_cell_for_each_figure() {
-    for (grid, count) in samples().iter().zip([126, 8100, 14, 4, 1, 16, 16, 15, 4, 0, 0, 0, 16]) {
+    for (grid, count) in samples().iter().zip([126, 8100, 14, 4, 1, 16, 16, 15, 4, 0, 0, 0, 16, 126]) {
         assert_eq!(grid.measured().count(), count, "{}", grid.title);
         let pictures = drawn(std::slice::from_ref(grid), Theme::Light);
         let (_, _, heat) = &pictures[0];
@@ -209,7 +225,7 @@ fn surface_joins_four_neighbours_and_draws_others_as_posts() {
     assert_eq!(count(grid("all", &sizes, &sizes, |_| Some(1e9))), 4);
     assert_eq!(count(grid("hole", &sizes, &sizes, |i| (i != 0).then_some(1e9))), 3);
     assert_eq!(count(grid("lone", &sizes, &sizes, |i| (i == 4).then_some(1e9))), 0);
-    for (grid, with) in samples().into_iter().zip([3, 3, 2, 2, 2, 3, 3, 3, 3, 3, 3, 2, 3]) {
+    for (grid, with) in samples().into_iter().zip([3, 3, 2, 2, 2, 3, 3, 3, 3, 3, 3, 2, 3, 3]) {
         assert_eq!(drawn(std::slice::from_ref(&grid), Theme::Gray).len(), with, "{}", grid.title);
     }
 }
@@ -234,6 +250,41 @@ fn page_heat_map_names_and_links_its_cells() {
     assert!(svg.contains("file 64 KiB, record 4 KiB: "));
     for grid in samples() {
         heat_svg(&grid, (f64::NAN, 0.0), Theme::Light, &|_, _| None);
+    }
+}
+
+#[test]
+fn noisy_cells_are_hatched_with_a_legend() {
+    let legend = "hatched: its repetitions vary more than the cells differ";
+    let has_legend = |scene: &Scene| scene.texts().any(|text| text.text == legend);
+    for (grid, count) in [(full(), 0), (noisy(), 126 - 5)] {
+        let pictures = drawn(std::slice::from_ref(&grid), Theme::Light);
+        let heat = &pictures[0].2;
+        assert_eq!(cells(heat).iter().filter(|cell| cell.hatch.is_some()).count(), count);
+        assert_eq!(has_legend(heat), count > 0);
+        assert!(!has_legend(&pictures[1].2), "cuts are not hatched");
+        let range = matrix_range(std::slice::from_ref(&grid));
+        for theme in [Theme::Light, Theme::Dark] {
+            let svg = heat_svg(&grid, range, theme, &|_, _| None);
+            assert_eq!(svg.matches("data-hatched=\"true\"").count(), count);
+            assert_eq!(svg.matches("; varies more than the cells differ</title>").count(), count);
+            assert_eq!(svg.contains(legend), count > 0);
+        }
+        // The picture still has a palette, and no text is crossed by a line.
+        assert_eq!(crate::png(heat)[25], 3, "indexed colours");
+    }
+    // A cell without a figure has no mark.
+    let blank = MatrixGrid { noisy: vec![vec![true]], ..grid("blank", &[4096], &[4096], |_| None) };
+    assert!(!blank.has_noise());
+}
+
+#[test]
+fn hatches_stay_in_their_area() {
+    let area = Rect { x: 13, y: 7, w: 40, h: 11 };
+    let lines = crate::scene::hatch_lines(area);
+    assert!(lines.len() > 5);
+    for (x, y) in lines.into_iter().flatten() {
+        assert!((13..=53).contains(&x) && (7..=18).contains(&y), "{x} {y}");
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::super::pieces;
 use super::*;
-use crate::Theme;
 use crate::scene::Mark;
 use iosonar_analyze::{Caution, CautionId, Severity};
 use iosonar_layout::{Extent, Kind, Scan, Volume};
@@ -94,6 +93,22 @@ fn drawn(rows: &[LayoutRow<'_>], theme: Theme) -> Scene {
     let (subject, sentences) = (subject(), sentences());
     let overview = LayoutOverview { subject: &subject, headline: None, rows, sentences: &sentences };
     draw(&overview, &Style { theme, ..Style::default() })
+}
+
+#[test]
+fn page_has_the_picture_without_its_words() {
+    let (map, subject, sentences) = (whole(), subject(), sentences());
+    let rows = [reference(row(0, "buffered+whole", &map, 900.0))];
+    let headline = Some("No difference between the scans is shown.");
+    let overview = LayoutOverview { subject: &subject, headline, rows: &rows, sentences: &sentences };
+    let whole = svg(&draw(&overview, &Style::default()));
+    let part = layout_svg(&overview, Theme::Light);
+    for words in ["No difference between", "take turns in", "layout run .", "first scans ran"] {
+        assert!(whole.contains(words) && !part.contains(words), "{words}: {part}");
+    }
+    for words in [TITLE, "files of 192 MiB", "buffered+whole", "reference"] {
+        assert!(whole.contains(words) && part.contains(words), "{words}: {part}");
+    }
 }
 
 /// The maps of some methods.

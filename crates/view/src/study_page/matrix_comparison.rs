@@ -1,6 +1,6 @@
 //! The page of two matrices side by side: heat maps of both and of their difference. It needs no script.
 
-use crate::matrix_page::{for_both_themes, page_of};
+use super::frame::{cautions, for_both_themes, page_of};
 use crate::svg::escape_lines;
 use crate::{MatrixGrid, change_svg, escape, heat_svg, matrix_range};
 use std::fmt::Write;
@@ -36,10 +36,7 @@ pub fn matrix_comparison_page(title: &str, parts: &[MatrixComparisonPart]) -> St
     let mut body = String::new();
     for part in parts {
         _ = writeln!(body, "<h2>{}</h2>\n<p><b>{}</b></p>", escape(&part.title), escape(&part.answer));
-        let cautions: String = part.cautions.iter().map(|c| format!("<div>⚠ {}</div>", escape(c))).collect();
-        if !cautions.is_empty() {
-            _ = writeln!(body, "<div class=\"cautions\" role=\"note\">{cautions}</div>");
-        }
+        cautions(&mut body, &part.cautions);
         for maps in &part.maps {
             let range = matrix_range(&[maps.a.clone(), maps.b.clone()]);
             let both = [("A", &maps.a), ("B", &maps.b)];
