@@ -79,9 +79,9 @@ pub enum Attribute {
 pub struct ContrastGroup {
     /// `writes`, `64 KiB`, `12.0 GiB to 14.0 GiB`, `submitted alone`.
     pub name: String,
-    /// Number of requests.
+    /// Number of requests; by all but the operation those of a sample.
     pub requests: u64,
-    /// Median of their latencies, in nanoseconds; by size, place and batch to 3 %, by fragment to 0.8 %.
+    /// Median of their latencies, in nanoseconds; by batch and fragment to 0.8 %.
     pub p50_ns: u64,
 }
 

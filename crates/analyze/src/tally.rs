@@ -1,7 +1,6 @@
 //! The partial of a summary: everything that is counted per request.
 
 use crate::backlog::MostAtOnce;
-use crate::contrasts::Contrasts;
 use crate::counts::{CountsByOp, TargetCounts};
 use crate::distribution::ByClass;
 use crate::errors::Errors;
@@ -48,7 +47,6 @@ pub struct Tally {
     traffic: Traffic,
     places: Places,
     losses: LossesByTarget,
-    contrasts: Contrasts,
     sample: RequestSample,
 }
 
@@ -78,7 +76,6 @@ impl Tally {
             traffic: Traffic::default(),
             places: Places::new(targets),
             losses: LossesByTarget::new(targets),
-            contrasts: Contrasts::new(targets),
             sample: RequestSample::default(),
         }
     }
@@ -116,10 +113,9 @@ impl Tally {
                 true => losses.add(record, delay.0, latency.0),
                 false => losses.complete(record.completed.map_or(0, |completed| completed.0)),
             }
-            // Limits and contrasts are those of requests that transfer data.
+            // Limits and the sample are those of requests that transfer data.
             if class.is_transfer() {
-                self.contrasts.add(record, latency.0);
-                self.sample.add(record, latency.0);
+                self.sample.add(record, delay.0, latency.0);
                 self.above_latency.add(latency, record.due);
                 self.above_delay.add(delay, record.due);
             }
@@ -146,7 +142,6 @@ impl Tally {
         self.traffic.merge(&other.traffic);
         self.places.merge(&other.places);
         self.losses.merge(&other.losses);
-        self.contrasts.merge(&other.contrasts);
         self.sample.merge(&other.sample);
     }
 
@@ -180,11 +175,6 @@ impl Tally {
     /// Response over time by target; one element for all targets if there are too many of them.
     pub fn losses_by_target(&self) -> &[Losses] {
         self.losses.each()
-    }
-
-    /// Latency by size and place.
-    pub fn contrasts(&self) -> &Contrasts {
-        &self.contrasts
     }
 
     /// Requests of some windows of time.
@@ -247,6 +237,14 @@ mod tests {
         (0..1 << 16).map(one).collect()
     }
 
+    /// CPU time of `add` for a record, in nanoseconds.
+    fn ns_per_record(records: &[Record], mut add: impl FnMut(&Record)) -> f64 {
+        const ROUNDS: usize = 160;
+        let begin = cpu_ns();
+        (0..ROUNDS).for_each(|_| records.iter().for_each(&mut add));
+        (cpu_ns() - begin) as f64 / (ROUNDS * records.len()) as f64
+    }
+
     /// `cargo test --release -p iosonar-analyze -- --ignored --nocapture per_record`
     #[test]
     #[ignore = "a measurement"]
@@ -254,19 +252,26 @@ mod tests {
         let records = records();
         let mut tally = Tally::new(1, &Limits::default());
         for round in 0..5 {
-            let begin = cpu_ns();
-            for _ in 0..160 {
-                records.iter().for_each(|r| tally.add(r));
-            }
-            let count = 160 * records.len() as u64;
-            println!("round {round}: {:.1} ns per record", (cpu_ns() - begin) as f64 / count as f64);
+            println!(
+                "round {round}: {:.1} ns per record",
+                ns_per_record(&records, |record| tally.add(record))
+            );
+            let times = |record: &Record| (record.delay().unwrap().0, record.latency().unwrap().0);
+            let (mut losses, mut sample) = (Losses::default(), RequestSample::default());
+            let causes = ns_per_record(&records, |record| {
+                let (delay, latency) = times(record);
+                losses.add(record, delay, latency);
+                sample.add(record, delay, latency);
+            });
+            let of_sample = ns_per_record(&records, |record| {
+                let (delay, latency) = times(record);
+                sample.add(record, delay, latency);
+            });
+            println!("   of which causes: {causes:.1} ns, their sample {of_sample:.1} ns");
+            assert!(!losses.slices().is_empty());
         }
         let mut parts = PartsTally::default();
-        let begin = cpu_ns();
-        for _ in 0..160 {
-            records.iter().for_each(|r| parts.add(r));
-        }
-        println!("of which parts: {:.1} ns", (cpu_ns() - begin) as f64 / (160 * records.len()) as f64);
+        println!("of which parts: {:.1} ns", ns_per_record(&records, |record| parts.add(record)));
         assert!(parts.stats(&[], &[]).passes.is_empty());
         assert_eq!(tally.counts().all.total, 5 * 160 * records.len() as u64);
     }

@@ -2,14 +2,8 @@
 
 use iosonar_text::shell::quoted;
 use iosonar_text::shown;
-use iosonar_text::units::{grouped, number};
 use iosonar_view::StudyRun;
 use std::path::Path;
-
-/// A figure in a table: three significant digits, or a whole number in groups.
-pub fn figure(value: f64) -> String {
-    if value < 999.5 { number(value) } else { grouped(value.round() as u64) }
-}
 
 /// Runs in a directory, by name: each with a link if it has a page, and with the command that makes one.
 pub fn runs_of<'a>(dir: &Path, names: impl IntoIterator<Item = &'a str>) -> Vec<StudyRun> {
@@ -35,10 +29,5 @@ mod tests {
         let runs = runs_of(dir.path(), ["a", "b"]);
         assert_eq!((runs[0].page.as_deref(), runs[1].page.as_deref()), (None, Some("b/report.html")));
         assert!(runs[0].command.starts_with("iosonar report ") && runs[0].command.ends_with("/a"));
-    }
-
-    #[test]
-    fn figures_have_three_digits_or_groups() {
-        assert_eq!([0.0, 4.0, 38.62, 1055.6].map(figure), ["0", "4.00", "38.6", "1 056"]);
     }
 }

@@ -175,10 +175,12 @@ fn extents(group: &dyn RowGroupReader, columns: &[usize]) -> Result<Vec<(u16, Ex
     let is_located = |row: usize| levels.get(row).is_none_or(|level| *level == 1);
     let extent = |row: usize| {
         let (offset, length) = (offsets[row] as u64, lengths[row] as u64);
+        let address = is_located(row).then(|| addresses.next()).flatten().map(|address| address as u64);
         let extent = Extent {
             offset,
-            length: length.min(u64::MAX - offset),
-            address: is_located(row).then(|| addresses.next()).flatten().map(|address| address as u64),
+            // Ends of a damaged extent are no greater than the greatest offset and address.
+            length: length.min(u64::MAX - offset.max(address.unwrap_or(0))),
+            address,
             kind: Kind::from_name(kinds[row].as_utf8()?)
                 .ok_or_else(|| damaged("an unknown kind of extent"))?,
             is_shared: shared[row],

@@ -107,7 +107,7 @@ enum Woken {
 }
 
 /// Times in which nothing completes although requests are in flight. They are sampled at each beat, and at the one after them, so that
-/// what happened in them is told apart from what happened before and after.
+/// they are distinguished from the time before and after.
 struct Gaps<'a> {
     progress: &'a Progress,
     /// Requests that had ended at the last beat.

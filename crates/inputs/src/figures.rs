@@ -14,6 +14,14 @@ use iosonar_story::{Circumstances, Facts};
 use std::convert::Infallible;
 use std::io;
 
+/// Longer requests are not looked up in extent maps: those of a damaged archive may cover millions of extents.
+const LONGEST_ON_EXTENTS: u64 = 64 << 20;
+
+/// Whether an operation leaves the blocks of a file where they are.
+fn keeps_blocks(op: Op) -> bool {
+    op.is_flush() || matches!(op, Op::Open | Op::Close | Op::Lock | Op::Unlock | Op::Evict)
+}
+
 /// Figures of an input.
 #[derive(Debug)]
 pub struct Figures {
@@ -215,18 +223,22 @@ impl Input {
         self.beside(PathFacts::of(self.archive()?, has_timetable))?
     }
 
-    /// Latencies of the sampled requests by the extents of their files; `None` without maps, and of files that were created again: their
-    /// requests have other places, and the sample has not all of the operations that would tell which.
+    /// Latencies of the sampled reads by the extents of their files; `None` where these say nothing: without files that have several
+    /// fragments and are read directly, and where blocks may have moved, as the maps are those of the end.
     fn sampled_extents(&self, plan: &Plan, summary: &Summary, tally: &Tally) -> Option<ExtentLatencies> {
-        let were_emptied = summary.others.iter().any(|one| matches!(one.op, Op::Delete | Op::Truncate));
-        let are_new = plan.targets.iter().any(|target| target.file.between_passes.makes_files());
-        let archive = self.archive().filter(|_| !were_emptied && !are_new)?;
-        let maps = self.beside(archive.maps()).filter(|maps| !maps.is_empty())?;
+        let moves = summary.counts.write.total + summary.counts.write.ramp > 0
+            || summary.others.iter().any(|one| !keeps_blocks(one.op))
+            || plan.targets.iter().any(|target| target.file.between_passes.makes_files());
+        let archive = self.archive().filter(|_| !moves && plan.phases.len() == 1)?;
+        let is_direct = |target: u16| plan.jobs_on(target.into()).all(|job| !plan.is_buffered(job));
+        let mut maps = self.beside(archive.maps())?;
+        maps.retain(|one| one.map.figures.fragments > 1 && is_direct(one.target));
         let each = |f: &mut dyn FnMut(&Record)| -> Result<(), Infallible> {
-            tally.sample().records().for_each(|record| f(&record));
+            let is_short = |record: &Record| record.executed.length <= LONGEST_ON_EXTENTS;
+            tally.sample().records().filter(is_short).for_each(|record| f(&record));
             Ok(())
         };
-        ExtentLatencies::from_records(plan, maps, each).ok()
+        (!maps.is_empty()).then(|| ExtentLatencies::from_records(plan, maps, each).ok()).flatten()
     }
 
     /// Returns evidence read beside the records; `None` on errors, which cost no figure of the records, and are noted.

@@ -245,21 +245,22 @@ fn cautions(summary: &Summary, room: usize) -> Option<Lines> {
     for caution in severe(summary) {
         let name = caution.id.name();
         let text = caution.text.strip_prefix(&format!("{name}: ")).unwrap_or(&caution.text);
-        let text = shortened(&format!("{name}: {text}"), LINES_OF_EVENT * COLUMNS_OF_TEXT);
-        limited(&mut out, "  caution   ", &text, LINES_OF_EVENT);
+        let room = (LINES_OF_EVENT * COLUMNS_OF_TEXT).saturating_sub(name.len());
+        limited(&mut out, "  caution   ", &format!("{name}: {}", shortened(text, room)), LINES_OF_EVENT);
     }
     ((2..=room).contains(&out.count())).then_some(out)
 }
 
-/// The first sentence of a text; of a long one as many clauses as fit.
+/// The first sentence of a text; of a long one as many clauses as fit, or all of it.
 fn shortened(text: &str, most: usize) -> String {
     let sentence = text.split_inclusive(". ").next().unwrap_or_default().trim_end();
     if sentence.chars().count() <= most {
         return sentence.into();
     }
-    let ends = sentence.match_indices([':', ';', ',']).map(|(at, _)| at);
-    let cut = ends.take_while(|at| sentence[..*at].chars().count() < most).last();
-    format!("{}.", &sentence[..cut.unwrap_or(sentence.len())])
+    // A mark within a name is followed by no space.
+    let ends = [": ", "; ", ", "].iter().flat_map(|mark| sentence.match_indices(mark)).map(|(at, _)| at);
+    let cut = ends.filter(|at| sentence[..*at].chars().count() < most).max();
+    cut.map_or_else(|| sentence.into(), |cut| format!("{}.", &sentence[..cut]))
 }
 
 /// The cautions that are more than notes.

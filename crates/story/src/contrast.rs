@@ -2,12 +2,14 @@
 
 use crate::Facts;
 use crate::words::{capitalized, short_bytes, time};
-use iosonar_analyze::extents::{FileLatencies, LatencyFigures};
+use iosonar_analyze::extents::{FileLatencies, LatencyFigures, Slower};
 use iosonar_analyze::{Attribute, Contrast, ContrastGroup, Group, LEAST_REQUESTS, TimeStats};
 use iosonar_plan::{Engine, Op};
 
 /// Latencies differ from this ratio of the medians on.
 const DIFFERS: f64 = 1.5;
+/// Of all pairs of a request of the slow group and one of the other, this percentage has the longer latency in the slow one.
+const CLEAR: f64 = 75.0;
 /// Each group has at least this share of the requests.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -19,12 +21,12 @@ pub(crate) fn contrast(facts: &Facts<'_>) -> Option<Contrast> {
     if facts.summary.parts.phases.len() > 1 || facts.plan.engine == Engine::Null {
         return None;
     }
-    let contrasts = facts.tally.contrasts();
+    let sample = facts.tally.sample();
     by_batch(facts)
         .or_else(|| by_fragment(facts))
         .or_else(|| by_operation(facts))
-        .or_else(|| by_size(facts, &contrasts.sizes()))
-        .or_else(|| by_place(facts, &contrasts.places()))
+        .or_else(|| by_size(&sample.sizes()))
+        .or_else(|| by_place(&sample.places()))
 }
 
 /// The difference in one sentence.
@@ -52,27 +54,39 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
     }
 }
 
-/// Requests that were submitted together, and take longer than those of smaller batches. Only where a timetable says when requests come:
-/// otherwise they come together because others ended together.
+/// Requests that were submitted together, and take longer than those of smaller batches. Only where a timetable says when all requests
+/// come: otherwise they come together because others ended together.
 fn by_batch(facts: &Facts<'_>) -> Option<Contrast> {
-    let batches = facts.tally.sample().batches().filter(|_| facts.summary.run.has_timetable)?;
-    let all: u64 = batches.groups.iter().map(|group| group.requests).sum();
-    let is_enough = |group: &&Group| group.requests >= least_of(all);
-    let slow = batches.groups.iter().filter(is_enough).max_by_key(|group| group.p50_ns)?;
-    let other = batches.groups.iter().filter(is_enough).min_by_key(|group| group.p50_ns)?;
-    let kind = if batches.op == Op::Write { "writes" } else { "reads" };
-    let sizes = |group: &Group| match (group.from, group.to) {
-        (1, _) => "submitted alone".into(),
-        (from, to) if from == to => format!("in batches of {from}"),
-        (from, to) => format!("in batches of {from} to {to}"),
+    let is_planned = facts.plan.jobs().all(|(_, job)| job.workload.has_timetable());
+    let found = is_planned.then(|| facts.tally.sample().batches()).flatten()?;
+    let sizes = |(from, to): (u64, u64)| match to {
+        1 => "submitted alone".into(),
+        to if from == to => format!("in batches of {from}"),
+        to => format!("in batches of {from} to {to}"),
     };
-    let named =
-        |name: String, group: &Group| ContrastGroup { name, requests: group.requests, p50_ns: group.p50_ns };
-    (slow.from > other.to && differs(slow.p50_ns, other.p50_ns)).then(|| Contrast {
-        by: Attribute::Batch,
-        slow: named(format!("{kind} {}", sizes(slow)), slow),
-        other: named(sizes(other), other),
+    let slow = format!("{} {}", plural(found.op), sizes(found.large));
+    shown_contrast(Attribute::Batch, &found.slower, slow, sizes(found.small))
+}
+
+/// A shown and clear difference of two groups.
+fn shown_contrast(by: Attribute, slower: &Slower, slow: String, other: String) -> Option<Contrast> {
+    let (first, second) = (&slower.first, &slower.second);
+    let is_enough = first.requests.min(second.requests) >= least_of(first.requests + second.requests);
+    let is_clear = slower.is_shown && slower.percent >= CLEAR;
+    let group = |name: String, figures: &LatencyFigures| ContrastGroup {
+        name,
+        requests: figures.requests,
+        p50_ns: figures.p50_ns,
+    };
+    (is_enough && is_clear && differs(first.p50_ns, second.p50_ns)).then(|| Contrast {
+        by,
+        slow: group(slow, first),
+        other: group(other, second),
     })
+}
+
+fn plural(op: Op) -> &'static str {
+    if op == Op::Write { "writes" } else { "reads" }
 }
 
 /// Requests on several fragments of their file, which take longer than those on one. Requests through the page cache are others than
@@ -83,20 +97,9 @@ fn by_fragment(facts: &Facts<'_>) -> Option<Contrast> {
 }
 
 fn fragments_of(file: &FileLatencies, op: Op) -> Option<Contrast> {
-    let slower = file.of(op).across.slower().filter(|slower| slower.is_shown)?;
-    let (across, inside) = (slower.first, slower.second);
-    let is_enough = across.requests.min(inside.requests) >= least_of(across.requests + inside.requests);
-    let kind = if op == Op::Write { "writes" } else { "reads" };
-    let named = |name: String, figures: LatencyFigures| ContrastGroup {
-        name,
-        requests: figures.requests,
-        p50_ns: figures.p50_ns,
-    };
-    (is_enough && differs(across.p50_ns, inside.p50_ns)).then(|| Contrast {
-        by: Attribute::Fragment,
-        slow: named(format!("{kind} on several fragments of the file"), across),
-        other: named("on one".into(), inside),
-    })
+    let slower = file.of(op).across.of_largest_stratum().slower()?;
+    let slow = format!("{} on several fragments of the file", plural(op));
+    shown_contrast(Attribute::Fragment, &slower, slow, "on one".into())
 }
 
 fn by_operation(facts: &Facts<'_>) -> Option<Contrast> {
@@ -107,10 +110,10 @@ fn by_operation(facts: &Facts<'_>) -> Option<Contrast> {
         p50_ns: times.p50_ns,
     };
     let groups = [group("reads", latency.read.as_ref()?), group("writes", latency.write.as_ref()?)];
-    slowest_and_fastest(facts, Attribute::Operation, groups)
+    slowest_and_fastest(Attribute::Operation, groups)
 }
 
-fn by_size(facts: &Facts<'_>, sizes: &[Group]) -> Option<Contrast> {
+fn by_size(sizes: &[Group]) -> Option<Contrast> {
     let group = |size: &Group| ContrastGroup {
         name: match size.from == size.to {
             true => short_bytes(size.from),
@@ -119,17 +122,14 @@ fn by_size(facts: &Facts<'_>, sizes: &[Group]) -> Option<Contrast> {
         requests: size.requests,
         p50_ns: size.p50_ns,
     };
-    slowest_and_fastest(facts, Attribute::Size, sizes.iter().map(group))
+    slowest_and_fastest(Attribute::Size, sizes.iter().map(group))
 }
 
 /// The slowest and the fastest of the groups with enough requests, if they differ.
-fn slowest_and_fastest(
-    facts: &Facts<'_>,
-    by: Attribute,
-    groups: impl IntoIterator<Item = ContrastGroup>,
-) -> Option<Contrast> {
-    let least = least(facts);
-    let mut groups: Vec<ContrastGroup> = groups.into_iter().filter(|group| group.requests >= least).collect();
+fn slowest_and_fastest(by: Attribute, groups: impl IntoIterator<Item = ContrastGroup>) -> Option<Contrast> {
+    let mut groups: Vec<ContrastGroup> = groups.into_iter().collect();
+    let least = least_of(groups.iter().map(|group| group.requests).sum());
+    groups.retain(|group| group.requests >= least);
     groups.sort_by_key(|group| group.p50_ns);
     let slow = groups.pop()?;
     let other = groups.into_iter().next()?;
@@ -137,8 +137,8 @@ fn slowest_and_fastest(
 }
 
 /// One stretch of the target whose requests are slower than all others.
-fn by_place(facts: &Facts<'_>, places: &[Group]) -> Option<Contrast> {
-    let least = least(facts);
+fn by_place(places: &[Group]) -> Option<Contrast> {
+    let least = least_of(places.iter().map(|place| place.requests).sum());
     let places: Vec<&Group> = places.iter().filter(|place| place.requests >= least).collect();
     let mut medians: Vec<u64> = places.iter().map(|place| place.p50_ns).collect();
     medians.sort_unstable();
@@ -165,11 +165,6 @@ fn by_place(facts: &Facts<'_>, places: &[Group]) -> Option<Contrast> {
 
 fn differs(slow_ns: u64, other_ns: u64) -> bool {
     slow_ns as f64 >= DIFFERS * other_ns as f64 && slow_ns > 0
-}
-
-/// The least number of requests of a group.
-fn least(facts: &Facts<'_>) -> u64 {
-    least_of(facts.summary.counts.all.completed)
 }
 
 /// The least number of requests of a group of `all`.

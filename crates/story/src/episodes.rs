@@ -61,13 +61,14 @@ pub(crate) struct ResponseCourse {
     /// Start of the first slice.
     begin_ns: u64,
     pub(crate) reference: Reference,
-    completions: Completions,
+    /// Slices that may be too short for a mean.
+    fine: FineSlices,
 }
 
-/// Completions over time, in slices that may be too short for a mean.
+/// Slices of a course before they were joined.
 #[derive(Debug)]
-struct Completions {
-    counts: Vec<u64>,
+struct FineSlices {
+    slices: Vec<LossSlice>,
     width_ns: u64,
     /// Start of the first slice.
     begin_ns: u64,
@@ -85,8 +86,7 @@ impl ResponseCourse {
         });
         let origin_ns = (slices.start as u64).saturating_mul(width_ns);
         let mut slices = all[slices].to_vec();
-        let counts = slices.iter().map(|slice| slice.completions).collect();
-        let completions = Completions { counts, width_ns, begin_ns: origin_ns };
+        let fine = FineSlices { slices: slices.clone(), width_ns, begin_ns: origin_ns };
         let requests: u64 = slices.iter().map(|slice| slice.requests).sum();
         let is_used = |slice: &LossSlice| slice.requests > 0;
         let used = |slices: &[LossSlice]| slices.iter().filter(|slice| is_used(slice)).count();
@@ -100,18 +100,13 @@ impl ResponseCourse {
         let delay_ns = weighted_median(&slices, |slice| slice.delay_ns)?;
         let reference = Reference { latency_ns, response_ns: latency_ns + delay_ns.min(latency_ns) };
         let begin_ns = origin_ns.saturating_add((first as u64).saturating_mul(width_ns));
-        let course = ResponseCourse { slices, width_ns, begin_ns, reference, completions };
+        let course = ResponseCourse { slices, width_ns, begin_ns, reference, fine };
         (course.slices.len() >= LEAST_SLICES).then_some(course)
     }
 
     /// The start of a slice.
     pub(crate) fn begin_of(&self, slice: usize) -> u64 {
         self.begin_ns.saturating_add((slice as u64).saturating_mul(self.width_ns))
-    }
-
-    /// The time of some slices.
-    pub(crate) fn time_of(&self, slices: Range<usize>) -> TimeRange {
-        TimeRange { from_ns: self.begin_of(slices.start), to_ns: self.begin_of(slices.end) }
     }
 
     /// The slice of a time, or the nearest one.
@@ -196,16 +191,13 @@ impl ResponseCourse {
         }
     }
 
-    /// The longest run of slices of a time in which nothing completed; of the short ones, if as many completions are missing as a slice
-    /// for a mean has.
+    /// The longest time in which nothing completed although requests were in flight; in short slices, if as many completions are missing as
+    /// a slice for a mean has.
     fn longest_gap(&self, range: TimeRange) -> TimeRange {
         let [first, last] = [range.from_ns, range.to_ns].map(|ns| self.slice_of(ns));
-        let of_slices = self.slices.iter().map(|slice| slice.completions);
-        let coarse = self.time_of(longest_empty(of_slices, first..last + 1));
-        let fine = self.completions.longest_gap(range);
-        let missing = fine.length_ns() as f64 * self.completions.per_ns();
-        let is_certain = missing >= REQUESTS_IN_SLICE as f64 && fine.length_ns() > coarse.length_ns();
-        if is_certain { fine } else { coarse }
+        let coarse = longest_gap(&self.slices, first..last + 1, &|slice| self.begin_of(slice));
+        let fine = self.fine.longest_gap(range);
+        if fine.length_ns() > coarse.length_ns() { fine } else { coarse }
     }
 
     /// Completions per second in the slices of a time.
@@ -216,35 +208,53 @@ impl ResponseCourse {
     }
 }
 
-impl Completions {
-    /// The longest run of slices of a time in which nothing completed.
+impl FineSlices {
+    /// The longest gap of a time; empty if too few completions are missing in it.
     fn longest_gap(&self, range: TimeRange) -> TimeRange {
         let slice_of = |ns: u64| (ns.saturating_sub(self.begin_ns) / self.width_ns) as usize;
-        let [first, last] = [range.from_ns, range.to_ns].map(|ns| slice_of(ns).min(self.counts.len()));
-        let empty = longest_empty(self.counts.iter().copied(), first..last.saturating_add(1));
+        let [first, last] = [range.from_ns, range.to_ns].map(|ns| slice_of(ns).min(self.slices.len()));
         let begin_of =
             |slice: usize| self.begin_ns.saturating_add((slice as u64).saturating_mul(self.width_ns));
-        TimeRange { from_ns: begin_of(empty.start), to_ns: begin_of(empty.end) }
+        let gap = longest_gap(&self.slices, first..last.saturating_add(1), &begin_of);
+        // Whole slices are about one slice shorter than the gap.
+        let missing = gap.length_ns().saturating_add(self.width_ns) as f64 * self.completions_per_ns();
+        if missing >= REQUESTS_IN_SLICE as f64 { gap } else { TimeRange { to_ns: gap.from_ns, ..gap } }
     }
 
     /// Completions per nanosecond, from the first one to the last one.
-    fn per_ns(&self) -> f64 {
-        let used = |count: &u64| *count > 0;
-        let ends = self.counts.iter().position(used).zip(self.counts.iter().rposition(used));
+    fn completions_per_ns(&self) -> f64 {
+        let used = |slice: &LossSlice| slice.completions > 0;
+        let ends = self.slices.iter().position(used).zip(self.slices.iter().rposition(used));
         let slices = ends.map_or(1, |(first, last)| last + 1 - first);
-        self.counts.iter().sum::<u64>() as f64 / (slices as f64 * self.width_ns as f64)
+        let completions: u64 = self.slices.iter().map(|slice| slice.completions).sum();
+        completions as f64 / (slices as f64 * self.width_ns as f64)
     }
 }
 
-/// The longest run of zeros within a range of places.
-fn longest_empty(counts: impl Iterator<Item = u64>, within: Range<usize>) -> Range<usize> {
-    let (mut longest, mut begin) = (within.start..within.start, within.start);
-    for (place, count) in counts.enumerate().take(within.end).skip(within.start) {
-        if count > 0 {
-            begin = place + 1;
-        } else if place + 1 - begin > longest.len() {
-            longest = begin..place + 1;
+/// The longest time within some slices in which nothing completed although a request was in flight: one that was due before completes
+/// after it, or it begins with the first due time. Idle time is no gap.
+fn longest_gap(slices: &[LossSlice], within: Range<usize>, begin_of: &dyn Fn(usize) -> u64) -> TimeRange {
+    let end = within.end.min(slices.len());
+    let begin_ns = begin_of(within.start);
+    let mut longest = TimeRange { from_ns: begin_ns, to_ns: begin_ns };
+    // The latest completion of the requests that were due before a slice.
+    let before = slices[..within.start.min(end)].iter().map(|slice| slice.last_completed_ns).max();
+    let mut in_flight_until = before.unwrap_or(0);
+    let mut number = within.start;
+    while number < end {
+        let length = slices[number..end].iter().take_while(|slice| slice.completions == 0).count();
+        let empty = &slices[number..number + length];
+        let to_ns = begin_of(number + length);
+        let from_ns = match in_flight_until >= to_ns {
+            true => begin_of(number),
+            false => empty.iter().find_map(|slice| Some(slice.due?.0)).unwrap_or(to_ns),
+        };
+        if to_ns.saturating_sub(from_ns) > longest.length_ns() {
+            longest = TimeRange { from_ns, to_ns };
         }
+        let passed = &slices[number..(number + length + 1).min(end)];
+        in_flight_until = passed.iter().map(|slice| slice.last_completed_ns).fold(in_flight_until, u64::max);
+        number += length + 1;
     }
     longest
 }

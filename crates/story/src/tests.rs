@@ -303,7 +303,7 @@ fn difference_between_batches_is_stated() {
     assert_eq!((contrast.slow.requests, contrast.other.name.as_str()), (1600, "submitted alone"));
     let because: Vec<&str> = story.because.iter().map(|reason| reason.text.as_str()).collect();
     assert!(
-        because.contains(&"Reads in batches of 16 take 803 µs, those submitted alone 100 µs (medians)."),
+        because.contains(&"Reads in batches of 16 take 799 µs, those submitted alone 99.8 µs (medians)."),
         "{because:?}"
     );
 }

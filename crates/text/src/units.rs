@@ -165,9 +165,14 @@ pub fn more_targets(n: usize) -> String {
     format!("{n} more {}", if n == 1 { "target" } else { "targets" })
 }
 
+/// A number of any size in a table: three significant digits, or a whole number in groups: `38.4`, `1 056`.
+pub fn figure(value: f64) -> String {
+    if value >= 999.5 { grouped(value.round() as u64) } else { number(value) }
+}
+
 /// Requests per second.
 pub fn request_rate(per_second: f64) -> String {
-    if per_second >= 999.5 { grouped(per_second.round() as u64) } else { number(per_second) }
+    figure(per_second)
 }
 
 /// Bytes per second in decimal units, as in data sheets: `38.4 MB/s`.

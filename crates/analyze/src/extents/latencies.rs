@@ -67,8 +67,20 @@ pub struct Groups(BTreeMap<u32, [Latencies; 2]>);
 impl Groups {
     /// Counts a request of `bytes` in the first or in the second group.
     pub fn add(&mut self, is_first: bool, bytes: u64, ns: u64) {
-        let strata = self.0.entry(bytes.max(1).ilog2()).or_default();
-        strata[usize::from(!is_first)].add(ns);
+        self.add_to(bytes.max(1).ilog2(), is_first, ns);
+    }
+
+    /// Counts a request of another kind of stratum, such as a time, in the first or in the second group.
+    pub(crate) fn add_to(&mut self, stratum: u32, is_first: bool, ns: u64) {
+        self.0.entry(stratum).or_default()[usize::from(!is_first)].add(ns);
+    }
+
+    /// The groups of the stratum with most requests of both: medians over several would be those of other lengths, too.
+    #[must_use]
+    pub fn of_largest_stratum(&self) -> Groups {
+        let both = |groups: &[Latencies; 2]| groups.iter().map(|group| group.steps.count()).min();
+        let largest = self.0.iter().max_by_key(|(_, groups)| both(groups));
+        Groups(largest.map(|(stratum, groups)| (*stratum, groups.clone())).into_iter().collect())
     }
 
     /// Requests in the first and in the second group.

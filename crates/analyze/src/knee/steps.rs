@@ -18,9 +18,11 @@ pub struct RampStep {
 pub enum StepState {
     /// The backlog at its end was normal.
     KeptUp,
+    /// The backlog at its end was larger than normal, and drained later.
+    CaughtUp,
     /// The first step that demanded more than the sustained rate.
     Knee,
-    /// The backlog at its end was larger than normal.
+    /// The backlog at its end was larger than normal, and stayed so.
     FellBehind,
 }
 
@@ -29,6 +31,7 @@ impl StepState {
     pub fn text(self) -> &'static str {
         match self {
             StepState::KeptUp => "kept up",
+            StepState::CaughtUp => "caught up later",
             StepState::Knee => "the knee",
             StepState::FellBehind => "fell behind",
         }
@@ -38,15 +41,19 @@ impl StepState {
 /// Judges consecutive steps of equal length by the verdict on their ramp.
 pub fn ramp_steps(rows: &[RampRow], verdict: &KneeVerdict) -> Vec<RampStep> {
     let view = View::of(rows);
-    let knee = match verdict {
+    let (knee, behind_from_ns) = match verdict {
         KneeVerdict::Found(knee) => {
-            rows.iter().position(|row| row.demand_per_second() >= knee.sustained_per_second)
+            let is_above = |row: &RampRow| row.demand_per_second() >= knee.sustained_per_second;
+            (rows.iter().position(is_above), knee.behind_from_ns)
         }
-        _ => None,
+        KneeVerdict::NotReached { .. } => (None, u64::MAX),
+        // When it last caught up is not known.
+        KneeVerdict::Unclear { .. } => (None, 0),
     };
     let state = |number: usize| match view.backlog[number] <= view.normal(number) {
         _ if knee == Some(number) => StepState::Knee,
         true => StepState::KeptUp,
+        false if rows[number].to_ns <= behind_from_ns => StepState::CaughtUp,
         false => StepState::FellBehind,
     };
     let step = |(number, row): (usize, &RampRow)| RampStep {

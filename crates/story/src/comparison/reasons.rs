@@ -149,7 +149,9 @@ impl<'a> Reasons<'a> {
         let no_cpu = sides.iter().filter_map(|side| Some((side, side.lacked(|m| m.without_cpu_ns, NO_CPU)?)));
         let foreign = sides.iter().filter_map(|side| Some((side, side.foreign()?)));
         let mut found = Found::default();
-        let lack = match halted.max_by_key(|(_, [ns, _])| *ns) {
+        let halted = halted.max_by_key(|(_, [ns, _])| *ns);
+        let is_halted = halted.is_some();
+        let lack = match halted {
             Some((side, ns)) => Some(self.lack(side, ns, ["was halted", "halted_ns"])),
             None => no_cpu
                 .max_by_key(|(_, [ns, _])| *ns)
@@ -160,7 +162,9 @@ impl<'a> Reasons<'a> {
             found.remedy = Some("repeat both on a machine that is otherwise idle".into());
         }
         if let Some((side, (at, bytes))) = foreign.max_by_key(|(_, (_, one))| one.bytes) {
-            found.because.push(self.foreign(side, at, bytes));
+            // A lack of CPU of some percent is less than most of the bytes of a device; a halt is not.
+            let place = if is_halted { found.because.len() } else { 0 };
+            found.because.insert(place, self.foreign(side, at, bytes));
             let device = iosonar_text::one_line(&bytes.device).into_owned();
             found.remedy = Some(format!("repeat {} while nothing else uses {device}", side.letter));
         }

@@ -73,7 +73,7 @@ fn depth_reason(facts: &Facts<'_>) -> Option<Reason> {
         depth => format!("{depth} requests in flight"),
     };
     let (latency, most) = (facts.summary.latency.all?.mean_ns, at_most(facts)?);
-    let text = format!("{flight} ÷ {} each = {} at most.", time(latency), rate(most));
+    let text = format!("{flight} ÷ {} each (mean) = about {} at most.", time(latency), rate(most));
     Some(Reason::new(text, &["run.depth", "latency.all.mean_ns"]))
 }
 
@@ -118,9 +118,15 @@ pub(super) fn events(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
         _ => of_one(facts, events, first, are_outside),
     };
     let depth = (first == Cause::DepthFull).then(|| depth_reason(facts)).flatten();
-    let told = named.iter().filter_map(|cause| simulated::event(facts, *cause));
-    let causes = named.iter().map(|cause| because(facts, events, *cause));
-    let because = told.chain(depth).chain(causes).chain(unexplained(events));
+    let causes = named.iter().flat_map(|cause| {
+        simulated::reason(facts, events, *cause).into_iter().chain([because(
+            facts,
+            events,
+            *cause,
+            named.len() == 1,
+        )])
+    });
+    let because = depth.into_iter().chain(causes).chain(unexplained(events));
     Some(Headline { text, because: because.collect(), remedy: remedy(facts, events, first) })
 }
 
@@ -245,10 +251,13 @@ fn noun(cause: Cause) -> String {
     .into()
 }
 
-/// What the events of a cause have cost, and what else is known of them.
-fn because(facts: &Facts<'_>, events: &Events, cause: Cause) -> Reason {
-    let mut text =
-        format!("This accounts for {} of the time that requests lost.", percent(events.share_of(cause)));
+/// The cost of the events of a cause, and the normal response. `is_only`: the headline names no other cause.
+fn because(facts: &Facts<'_>, events: &Events, cause: Cause, is_only: bool) -> Reason {
+    let share = percent(events.share_of(cause));
+    let mut text = match is_only {
+        true => format!("This accounts for {share} of the time that requests lost."),
+        false => format!("{share} of the time that requests lost: {cause}."),
+    };
     if matches!(cause, Cause::TargetStoodStill | Cause::TargetSlower) && facts.plan.engine.is_real() {
         text += " No cause outside of the target was found.";
     }

@@ -95,7 +95,7 @@ struct Compared {
     is_alike: bool,
     /// That in a sentence.
     text: String,
-    /// What is known of the fastest and the slowest target, and differs.
+    /// The difference between the fastest and the slowest target that the plan shows.
     why: Option<Reason>,
 }
 
@@ -125,7 +125,7 @@ impl Compared {
     }
 }
 
-/// What differs between the plans of two targets: the way to the device, or the load.
+/// The difference between the plans of two targets: the way to the device, or the load.
 fn difference(facts: &Facts<'_>, fast: usize, slow: usize) -> Option<Reason> {
     let [fast_name, slow_name] = [fast, slow].map(|number| names::target(facts, number));
     let [fast, slow] = [fast, slow].map(|number| facts.plan.jobs_on(number).collect::<Vec<&Job>>());
@@ -172,9 +172,10 @@ pub(super) fn well(facts: &Facts<'_>, events: &Events, contrast: Option<&Contras
     let why = Compared::of(facts).and_then(|compared| compared.why);
     let differs = contrast.map(|one| Reason::new(contrast::sentence(one), &["story.contrast"]));
     let is_known = events.is_known && events.list.is_empty() && counts.completed >= FOR_NORMAL;
-    let normal = events.normal.filter(|_| is_known).map(|_| {
-        Reason::new("Nothing unusual happened: no stall and no slow time stands out.", &["story.normal"])
-    });
+    let normal = events
+        .normal
+        .filter(|_| is_known)
+        .map(|_| Reason::new("No stall and no slow time stands out.", &["story.normal"]));
     Headline {
         text,
         because: targets.into_iter().chain(why).chain(differs).chain(normal).collect(),

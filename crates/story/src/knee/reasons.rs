@@ -95,8 +95,7 @@ pub(super) fn depth(facts: &KneeFacts<'_>, knee: &Knee) -> Option<Reason> {
     } else if bound.ratio() >= INSIDE {
         let loaded = mean_time(f64::from(facts.depth) * 1e9 / knee.sustained_per_second);
         format!(
-            "With {} in flight a request takes {loaded}, below the limit {response}: more in flight would add waiting.",
-            grouped(facts.depth.into())
+            "At the limit a request takes {loaded} instead of {response}: more in flight would only add waiting."
         )
     } else {
         return None;

@@ -124,7 +124,7 @@ fn depth_is_the_limit_if_responses_do_not_grow() {
     );
     assert_eq!(story.remedy.as_deref(), Some("iosonar knee -t /dev/sdx --depth 32 -o k-depth32"));
     let story = story_of(&found(knee()), |facts| facts.depth = 128);
-    assert!(story.because[1].text.ends_with("more in flight would add waiting."), "{story:#?}");
+    assert!(story.because[1].text.ends_with("more in flight would only add waiting."), "{story:#?}");
     assert_eq!(story.remedy, None);
     // Neither is shown.
     let story = story_of(&found(knee()), |facts| facts.depth = 16);

@@ -1,10 +1,10 @@
 //! The page of a knee, and its table: a row for each step of the ramp.
 
-use crate::study_pages::{figure, runs_of};
+use crate::study_pages::runs_of;
 use iosonar_analyze::knee::{RampStep, RowTimes, StepState};
 use iosonar_studies::knee::Answer;
 use iosonar_text::shown;
-use iosonar_text::units::grouped;
+use iosonar_text::units::{figure, grouped};
 use iosonar_view::{
     KneeMaterial, StudyPage, StudyTable, TableCell, TableColumn, TableRow, knee_svg, study_page,
 };

@@ -1,9 +1,9 @@
 //! The page of `layout run`, and its table: a row for each file, with the figures of its method.
 
-use crate::study_pages::{figure, runs_of};
+use crate::study_pages::runs_of;
 use iosonar_campaign::creation::{CreationAnswer, FileAnswer, MethodAnswer, ScanAnswer};
 use iosonar_text::one_line;
-use iosonar_text::units::{grouped, number};
+use iosonar_text::units::{figure, grouped, number};
 use iosonar_view::{
     LayoutOverview, StudyPage, StudyTable, TableCell, TableColumn, TableRow, layout_svg, study_page,
 };
@@ -54,15 +54,19 @@ fn table(answer: &CreationAnswer) -> StudyTable {
     StudyTable { caption: "Files and their scans".into(), columns, rows }
 }
 
-/// Rows of a method: its figures cover the rows of all of its files.
+/// Rows of a method: its figures cover the rows of all of its files. A method without files has a row, too.
 fn rows(answer: &CreationAnswer, method: &MethodAnswer) -> Vec<TableRow> {
     let is_marked = method.method == answer.reference;
-    let row = |(index, file): (usize, &FileAnswer)| {
+    let row = |(index, file): (usize, [TableCell; 4])| {
         let (first, last) = if index == 0 { figures(answer, method) } else { Default::default() };
-        let cells = first.into_iter().chain(of_file(file)).chain(last).collect();
+        let cells = first.into_iter().chain(file).chain(last).collect();
         TableRow { cells, is_marked }
     };
-    method.files.iter().enumerate().map(row).collect()
+    let mut files: Vec<[TableCell; 4]> = method.files.iter().map(of_file).collect();
+    if files.is_empty() {
+        files.push(std::array::from_fn(|_| TableCell::number(None)));
+    }
+    files.into_iter().enumerate().map(row).collect()
 }
 
 fn of_file(file: &FileAnswer) -> [TableCell; 4] {
