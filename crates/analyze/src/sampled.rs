@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(of((0..20_000).map(|number| (number * 10_000, 100))).batches(), None);
         assert_eq!(of((0..1_000_000).map(|number| (number * 1_000, 100))).batches(), None);
         // Nine batches are too few.
-        assert_eq!(batches_of(10, |_, _| 100).batches().is_some(), true);
+        assert!(batches_of(10, |_, _| 100).batches().is_some());
         let few = (0..9).flat_map(|batch| (0..10).map(move |place| (batch * 9_000_000 + place, 900)));
         assert_eq!(
             of(few.chain((0..99).map(|number| (number * 9_000_000 + 5_000_000, 100)))).batches(),
@@ -380,7 +380,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_merge_to_the_whole(seed: u64, split in 0usize..100_000, step in 1u64..100_000) {
-            let requests: Vec<(u64, u64)> = (0..100_000).map(|n| (n * step ^ seed >> 40, n)).collect();
+            let requests: Vec<(u64, u64)> = (0..100_000).map(|n| ((n * step) ^ (seed >> 40), n)).collect();
             let (left, right) = requests.split_at(split);
             let mut merged = of(right.iter().copied());
             merged.merge(&of(left.iter().copied()));
