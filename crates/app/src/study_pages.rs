@@ -1,4 +1,4 @@
-//! Parts of the pages of studies: figures in their tables, and the list of runs.
+//! The list of runs on the pages of studies.
 
 use iosonar_text::shell::quoted;
 use iosonar_text::shown;

@@ -1,4 +1,4 @@
-//! Groups of requests whose latencies differ: by batch, operation, size, place or fragment. A difference is a fact, and no disturbance.
+//! Groups of requests whose latencies differ: by batch, fragment, operation, size or place. A difference is a fact, and no disturbance.
 
 use crate::Facts;
 use crate::words::{capitalized, short_bytes, time};

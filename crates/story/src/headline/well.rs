@@ -87,7 +87,7 @@ pub(super) fn phases(facts: &Facts<'_>, events: &Events) -> Option<Headline> {
 
 /// How the targets compare, if there are several.
 pub(super) fn targets(facts: &Facts<'_>) -> Option<Reason> {
-    Compared::of(facts).map(|compared| Reason::new(compared.text, &["parts.targets"]))
+    Compared::of(facts).map(Compared::reason)
 }
 
 /// Latencies of several targets.
@@ -123,6 +123,10 @@ impl Compared {
         let why = (!is_alike).then(|| difference(facts, fastest.1, slowest.1)).flatten();
         (medians.len() > 1).then_some(Compared { is_alike, text, why })
     }
+
+    fn reason(self) -> Reason {
+        Reason::new(self.text, &["parts.targets"])
+    }
 }
 
 /// The difference between the plans of two targets: the way to the device, or the load.
@@ -149,6 +153,7 @@ fn difference(facts: &Facts<'_>, fast: usize, slow: usize) -> Option<Reason> {
 pub(super) fn well(facts: &Facts<'_>, events: &Events, contrast: Option<&Contrast>) -> Headline {
     let summary = facts.summary;
     let Some(latency) = &summary.latency.all else { return without_data(facts) };
+    let compared = Compared::of(facts);
     let counts = &summary.counts.all;
     let count = grouped(counts.completed);
     let is_complete = summary.run.state.is_complete() && counts.dropped + counts.cancelled == 0;
@@ -164,12 +169,13 @@ pub(super) fn well(facts: &Facts<'_>, events: &Events, contrast: Option<&Contras
             format!("Recorded {count} {}: latency {}.", kind(facts), percentiles(latency))
         }
         // A rate of all targets together would describe none of them.
-        _ => Compared::of(facts)
-            .and_then(|compared| (!compared.is_alike).then_some(compared.text))
-            .unwrap_or_else(|| format!("{}: latency {}.", done(facts), percentiles(latency))),
+        _ => match &compared {
+            Some(compared) if !compared.is_alike => compared.text.clone(),
+            _ => format!("{}: latency {}.", done(facts), percentiles(latency)),
+        },
     };
-    let targets = targets(facts).filter(|reason| reason.text != text);
-    let why = Compared::of(facts).and_then(|compared| compared.why);
+    let why = compared.as_ref().and_then(|compared| compared.why.clone());
+    let targets = compared.map(Compared::reason).filter(|reason| reason.text != text);
     let differs = contrast.map(|one| Reason::new(contrast::sentence(one), &["story.contrast"]));
     let is_known = events.is_known && events.list.is_empty() && counts.completed >= FOR_NORMAL;
     let normal = events
