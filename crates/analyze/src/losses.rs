@@ -145,23 +145,23 @@ impl Losses {
     pub(crate) fn add(&mut self, record: &Record, delay_ns: u64, latency_ns: u64) {
         let due = record.due.0;
         let completed = record.completed.map_or(due, |completed| completed.0);
-        let waited = |marks: Marks| if record.marks.has(marks) { u128::from(delay_ns) } else { 0 };
-        let conflict_ns = waited(Marks::PUSHED).max(waited(Marks::ORDERED));
         let response_ns = delay_ns.saturating_add(latency_ns);
         self.complete(completed.max(due));
-        self.slices.at(due).merge(&LossSlice {
-            requests: 1,
-            latency_ns: latency_ns.into(),
-            delay_ns: delay_ns.into(),
-            conflict_ns,
-            turn_ns: if conflict_ns == 0 { waited(Marks::HELD) } else { 0 },
-            max_response_ns: response_ns,
-            bytes: record.requested.length,
-            writes: u64::from(record.op.direction() == Direction::Write),
-            due: Some((due, due)),
-            last_completed_ns: completed,
-            completions: 0,
-        });
+        let slice = self.slices.at(due);
+        slice.requests += 1;
+        slice.latency_ns += u128::from(latency_ns);
+        slice.delay_ns += u128::from(delay_ns);
+        if record.marks.has(Marks::PUSHED) || record.marks.has(Marks::ORDERED) {
+            slice.conflict_ns += u128::from(delay_ns);
+        } else if record.marks.has(Marks::HELD) {
+            slice.turn_ns += u128::from(delay_ns);
+        }
+        slice.max_response_ns = slice.max_response_ns.max(response_ns);
+        slice.bytes = slice.bytes.saturating_add(record.requested.length);
+        slice.writes += u64::from(record.op.direction() == Direction::Write);
+        let (first, last) = slice.due.unwrap_or((due, due));
+        slice.due = Some((first.min(due), last.max(due)));
+        slice.last_completed_ns = slice.last_completed_ns.max(completed);
         self.responses.at(due).add(response_ns);
     }
 

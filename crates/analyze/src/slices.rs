@@ -35,18 +35,26 @@ impl<S, const MOST: usize, const NARROWEST: u32> Default for Slices<S, MOST, NAR
 
 impl<S: Merge, const MOST: usize, const NARROWEST: u32> Slices<S, MOST, NARROWEST> {
     /// The slice of a value.
+    #[inline]
     pub(crate) fn at(&mut self, value: u64) -> &mut S {
+        if value >> self.shift >= self.list.len() as u64 {
+            self.make_room(value);
+        }
+        &mut self.list[(value >> self.shift) as usize]
+    }
+
+    /// Widens the slices, and adds some, until a value has one.
+    #[cold]
+    fn make_room(&mut self, value: u64) {
         while value >> self.shift >= MOST as u64 {
             self.widen();
         }
-        let index = (value >> self.shift) as usize;
-        if index >= self.list.len() {
-            self.list.resize_with(index + 1, S::default);
+        let needed = (value >> self.shift) as usize + 1;
+        if needed > self.list.len() {
+            self.list.resize_with(needed, S::default);
         }
-        &mut self.list[index]
     }
 
-    #[cold]
     fn widen(&mut self) {
         self.shift += 1;
         let mut wide: Vec<S> = Vec::with_capacity(MOST);
