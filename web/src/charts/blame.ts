@@ -1,4 +1,4 @@
-/** Causes of waiting over time: a row for each, the darker the more. */
+/** Causes of waiting over time: a row for each, the stronger the more. */
 
 import type { PageBlame, PageBlameRow, PageRun } from "../format/page";
 import type { Range } from "../model/view";
@@ -23,7 +23,7 @@ export function blameStrips(runs: readonly PageRun[]): TimeChart[] {
   if (names === 0) return [];
   const strip: TimeChart = {
     id: "blame",
-    title: "Causes over time (darker: more)",
+    title: "Causes over time (stronger: more)",
     height: ABOVE + ROW * names + BELOW,
     has: ({ blame }) => blame !== null,
     describe: ({ run, view }) => `Causes of waiting over time. ${rowsOf(run).map((row) => sentence(run.blame!, row, view.time)).join("; ")}.`,

@@ -61,7 +61,10 @@ export class Panels {
       this.add(sonar, "sonar", ({ shown }) => (shown === "B" ? undefined : 0));
       this.add(sonar, "sonar-b", ({ shown }) => (shown === "both" || shown === "B" ? 1 : undefined));
     } else this.add(sonar, "sonar", () => 0);
-    for (const chart of blameStrips(report.meta.runs)) this.add(chart, chart.id, single);
+    for (const chart of blameStrips(report.meta.runs)) {
+      this.add(chart, chart.id, single);
+      if (isPair) this.add(chart, `${chart.id}-b`, ({ shown }) => (shown === "both" || shown === "difference" ? 1 : undefined));
+    }
     const strips = report.isLoad ? LOAD_STRIPS : [...STRIPS, ...machineStrips(report.meta.runs)];
     for (const chart of strips) this.add(chart, chart.id, single);
     this.add(TIME_AXIS, TIME_AXIS.id, single);

@@ -1,4 +1,4 @@
-//! The blame strip below a picture over time: a row for each cause that the evidence knows over time, darker where it accounts for more.
+//! The blame strip below a picture over time: a row for each cause that the evidence knows over time, stronger where it accounts for more.
 
 use super::axes::{LABEL_SIZE, TimeScale, words};
 use super::{RunView, SIDE_LEFT, SIDE_WIDTH, causes};
@@ -32,7 +32,7 @@ pub(super) fn height(view: &RunView<'_>) -> i32 {
 pub(super) fn draw(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, top: i32) {
     let Some(blame) = known(view) else { return };
     let p = view.palette;
-    let head = "Evidence for causes outside of the target, and in the queue of requests (darker: more)";
+    let head = "Evidence for causes outside of the target, and in the queue of requests (stronger: more)";
     let mut head = words(head, time.area.x, top + 15, LABEL_SIZE, p, Anchor::Start);
     head.color = p.faint_text;
     scene.text(head);

@@ -54,7 +54,7 @@ pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>, end_ns: u
     let Some(blame) = of(run) else { return };
     _ = writeln!(
         out,
-        "<figure id=\"blame-image{}\" class=\"blame\">\n<figcaption>{name}Causes over time (darker: more)</figcaption>",
+        "<figure id=\"blame-image{}\" class=\"blame\">\n<figcaption>{name}Causes over time (stronger: more)</figcaption>",
         suffix(name)
     );
     blame.rows.iter().for_each(|row| write_row(out, blame, row, end_ns));

@@ -11,7 +11,7 @@ use super::{blame, faults, figures, notes, phases, story, tiles, tree, warnings}
 use crate::charts::end_of_time;
 use crate::svg::escape_lines;
 use crate::units::{self, Charset};
-use crate::{Picture, Style, escape, raster};
+use crate::{Picture, Style, escape, raster, statement};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use iosonar_analyze::compare::{Comparison, Pairs, RatioBin};
@@ -100,11 +100,7 @@ fn first_screen(out: &mut String, report: &Report<'_>) {
     let runs = || names(report).into_iter().zip(report.runs);
     runs().for_each(|(name, run)| warnings::stamps(out, name, run));
     if let Some((comparison, _)) = report.comparison {
-        let (text_of_answer, covers) = (escape(&comparison.answer.text), escape(&comparison.answer.covers));
-        _ = writeln!(
-            out,
-            "<p class=\"answer\"><b>{text_of_answer}</b></p>\n<p class=\"covers\">{covers}</p>"
-        );
+        answer(out, comparison);
     }
     runs().for_each(|(name, run)| story::write(out, name, run));
     runs().for_each(|(name, run)| warnings::cautions(out, name, run));
@@ -119,6 +115,17 @@ fn first_screen(out: &mut String, report: &Report<'_>) {
     runs().for_each(|(name, run)| faults::write(out, name, run));
     runs().for_each(|(name, run)| phases::write(out, name, run));
     runs().take(1).for_each(|(name, run)| overview(out, name, run));
+}
+
+/// What the comparison says, and how far that reaches.
+fn answer(out: &mut String, comparison: &Comparison) {
+    let headline = comparison.story.as_ref().map_or(&comparison.answer.text, |story| &story.headline);
+    _ = writeln!(out, "<section class=\"story\" aria-label=\"Comparison\">");
+    _ = writeln!(out, "<p class=\"answer\"><b>{}</b></p>", escape(headline));
+    if let Some(story) = &comparison.story {
+        statement::below(out, story, "compare --json");
+    }
+    _ = writeln!(out, "<p class=\"covers\">{}</p>\n</section>", escape(&comparison.answer.covers));
 }
 
 /// Maximum files with latencies by extent in the page.
