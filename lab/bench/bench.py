@@ -20,6 +20,7 @@ import time
 
 import convert
 import history
+import hosts
 import iozone
 import record
 import series
@@ -566,7 +567,7 @@ def line_live(bench):
 
 
 LINES = {name[len("line_"):]: function for name, function in list(globals().items()) if name.startswith("line_")}
-LINES |= {"convert": convert.line_convert, "record": record.line_record, "iozone": iozone.line_iozone,
+LINES |= {"convert": convert.line_convert, "hosts": hosts.line_hosts, "record": record.line_record, "iozone": iozone.line_iozone,
           "series": series.line_series, "validity": validity.line_validity, "verify": verify.line_verify}
 
 

@@ -28,6 +28,7 @@ pub mod findings;
 mod grid;
 mod health;
 pub mod hist;
+mod hosts;
 mod judgement;
 pub mod knee;
 mod limits;
@@ -90,6 +91,7 @@ pub use errors::ErrorCount;
 pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, SetupFacts, Stall, StallFacts, Waits};
+pub use hosts::{HostClockFacts, HostFacts, HostReport, THIS_HOST};
 pub use judgement::{
     Channel, Detection, DetectorId, During, Evidence, FakeTarget, Judgement, Level, Verdict,
 };

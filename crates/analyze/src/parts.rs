@@ -44,6 +44,9 @@ pub struct PartStats {
     pub phase: Option<u32>,
     /// Its first due time, since the start of the run; absent if nothing was due.
     pub begin_ns: Option<u64>,
+    /// Its first submission, since the start of the run; absent if nothing was submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted_ns: Option<u64>,
     /// Requests that transferred all their bytes.
     pub completed: u64,
     /// Requests that the kernel refused, or that stayed short.
@@ -108,6 +111,7 @@ struct PartTally {
     failed: u64,
     bytes: u64,
     first_due: u64,
+    first_submitted: u64,
     last_completed: u64,
     /// Sum of the times in flight, of failed requests too.
     in_flight_ns: u128,
@@ -122,6 +126,7 @@ impl Default for PartTally {
             failed: 0,
             bytes: 0,
             first_due: u64::MAX,
+            first_submitted: u64::MAX,
             last_completed: 0,
             in_flight_ns: 0,
             latency: Times::default(),
@@ -135,6 +140,7 @@ impl PartTally {
     fn add(&mut self, record: &Record) {
         self.first_due = self.first_due.min(record.due.0);
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
+        self.first_submitted = self.first_submitted.min(submitted.0);
         self.last_completed = self.last_completed.max(completed.0);
         self.in_flight_ns += u128::from(completed.0.saturating_sub(submitted.0));
         if !record.op.is_transfer() {
@@ -154,6 +160,7 @@ impl PartTally {
         self.failed += other.failed;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.first_due = self.first_due.min(other.first_due);
+        self.first_submitted = self.first_submitted.min(other.first_submitted);
         self.last_completed = self.last_completed.max(other.last_completed);
         self.in_flight_ns += other.in_flight_ns;
         self.latency.merge(&other.latency);
@@ -168,6 +175,7 @@ impl PartTally {
             number,
             phase,
             begin_ns: Some(self.first_due).filter(|due| *due != u64::MAX),
+            submitted_ns: Some(self.first_submitted).filter(|submitted| *submitted != u64::MAX),
             completed: self.completed,
             failed: self.failed,
             latency: self.latency.stats(),
@@ -355,6 +363,18 @@ impl PartsTally {
         } else {
             self.whole = PartTally::default();
         }
+    }
+
+    /// The figures of some targets together.
+    pub(crate) fn of_targets(&self, targets: &[u16], name: &str) -> PartStats {
+        let keys: Vec<Key> = targets.iter().map(|target| key((*target).into(), MOST_TARGETS)).collect();
+        let mut sum = PartTally::default();
+        for (_, part) in
+            self.cuts[0].clone().into_many(&self.whole).parts.iter().filter(|(key, _)| keys.contains(key))
+        {
+            sum.merge(part);
+        }
+        sum.stats(name.into(), None)
     }
 
     /// The figures of all parts, with the names of targets and phases.

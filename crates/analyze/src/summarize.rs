@@ -2,6 +2,7 @@
 
 use crate::cautions::cautions;
 use crate::health::{Circumstances, Health};
+use crate::hosts::host_facts;
 use crate::summary::{
     CheckedFacts, OccupancyFacts, RECORDED, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput,
     WaitingFacts,
@@ -96,6 +97,7 @@ impl Summary {
             latency,
             delay,
             targets: targets(tally, info),
+            hosts: host_facts(&tally.parts, info),
             parts: tally.parts.stats(&info.targets, &info.phases),
             verified: info.verified.clone(),
             cautions: Vec::new(),

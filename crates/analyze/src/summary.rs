@@ -2,8 +2,8 @@
 
 use crate::MostAtOnce;
 use crate::{
-    ByScope, Caution, CountsByOp, ErrorCount, Health, Judgement, Machine, OtherOp, Parts, PathFacts,
-    Percentile, Rate, Span, Story, TimeStats, Verdict, Verdicts,
+    ByScope, Caution, CountsByOp, ErrorCount, Health, HostFacts, Judgement, Machine, OtherOp, Parts,
+    PathFacts, Percentile, Rate, Span, Story, TimeStats, Verdict, Verdicts,
 };
 use iosonar_archive::{Note, ProcessLoad, RunState, Verified};
 use iosonar_plan::{OverlapPolicy, Stamp};
@@ -67,6 +67,9 @@ pub struct Summary {
     pub limits: Verdicts,
     /// One for each target of the plan, in its order.
     pub targets: Vec<TargetSummary>,
+    /// The machines of a run on several; empty for other runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostFacts>,
     /// Separate figures of each target, worker and pass.
     pub parts: Parts,
     /// Results of verification. Absent if nothing was to be verified.

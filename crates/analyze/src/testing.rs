@@ -87,6 +87,8 @@ fn with_outcome(mut r: Record, outcome: Outcome) -> Record {
 impl Fixture {
     pub(crate) fn new(records: Vec<Record>) -> Fixture {
         let info = RunInfo {
+            part: None,
+            hosts: Vec::new(),
             directory: None,
             archive_version: ARCHIVE_VERSION,
             tool: "iosonar 0.0.0".into(),

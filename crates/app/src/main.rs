@@ -10,6 +10,7 @@ mod exit;
 mod file_progress;
 mod fio_words;
 mod help;
+mod hosts_progress;
 mod live;
 mod output;
 mod outputs;
@@ -114,6 +115,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
+        Command::Collect(args) => commands::collect(args),
         Command::Note(args) => commands::note(args),
         Command::Explain(args) => commands::explain(&args),
         Command::Doctor(args) => commands::doctor(&args),

@@ -56,7 +56,8 @@ fn execute_together(plan: Plan, args: &SessionArgs) -> Result<Exit, Failure> {
     }
     let timings = Timings::new();
     let check = |info: &RunInfo| Ok(args.out.clone().unwrap_or_else(|| new_name(info)));
-    let (ended, _listener) = together::perform(&plan, &args.progress, check, &timings)?;
+    let sent = args.hosts.send_program.clone();
+    let (ended, _listener) = together::perform(&plan, &args.progress, sent, check, &timings)?;
     finish(ended, args, timings)
 }
 

@@ -38,6 +38,8 @@ mod generator;
 mod guard;
 #[path = "devices/history.rs"]
 mod history;
+#[path = "devices/hosts.rs"]
+mod hosts;
 #[path = "devices/in_use.rs"]
 mod in_use;
 #[path = "devices/iozone.rs"]
@@ -54,6 +56,8 @@ mod layout_free;
 mod layout_latency;
 #[path = "devices/layout_run.rs"]
 mod layout_run;
+#[path = "devices/machines.rs"]
+mod machines;
 #[path = "devices/outputs.rs"]
 mod outputs;
 #[path = "devices/path.rs"]

@@ -67,7 +67,10 @@ const ARROWS: [(&str, &[&str]); 37] = [
             "path", "plan", "text", "trace",
         ],
     ),
-    ("cluster", &["archive", "engine", "evidence", "host", "load", "os", "plan", "runner", "text"]),
+    (
+        "cluster",
+        &["analyze", "archive", "engine", "evidence", "host", "load", "os", "plan", "runner", "text"],
+    ),
     (
         "studies",
         &[

@@ -51,6 +51,9 @@ pub const SUMMARY: &str = "summary.json";
 /// HdrHistogram interval log of a finished run.
 pub const HISTOGRAMS: &str = "histograms.hlog";
 
+/// What each machine of a run found about its part, as JSON.
+const HOSTS: &str = "hosts.json";
+
 /// Directory with the events of a recording.
 pub const EVENTS: &str = "events";
 /// Directory with the archives of a run's processes, until they are merged.
@@ -81,7 +84,7 @@ pub fn is_kept_plan(file: &Path) -> bool {
 }
 
 /// Names of the files and directories of an archive.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     PLAN,
     ENVIRONMENT,
     ENVIRONMENT_AFTER,
@@ -99,6 +102,7 @@ const NAMES: [&str; 21] = [
     RESERVE,
     SUMMARY,
     HISTOGRAMS,
+    HOSTS,
     RECORDING_FACTS,
     EVENTS,
     PARTS,
@@ -316,6 +320,22 @@ impl ArchiveWriter {
         let path = self.dir.join(SERIES_LOG);
         remove_quietly(&path);
         create::new_file(&path).map(SeriesLog::new).map_err(|e| ArchiveError::io(&path, e))
+    }
+
+    /// Writes the summary of a part of a run.
+    ///
+    /// # Errors
+    /// Writing failed.
+    pub fn write_summary(&self, json: &str) -> Result<()> {
+        write_whole(&self.dir.join(SUMMARY), json)
+    }
+
+    /// Writes what each machine of the run found about its part.
+    ///
+    /// # Errors
+    /// Writing failed.
+    pub fn write_hosts(&self, reports: &serde_json::Value) -> Result<()> {
+        write_whole(&self.dir.join(HOSTS), &format!("{reports:#}\n"))
     }
 
     /// Writes the extent maps of files, if any: one of them is in memory at a time. No file remains after an error.
@@ -702,7 +722,21 @@ impl Archive {
 
     /// The environment before the run as JSON, unchanged; null if unreadable.
     pub fn environment_json(&self) -> serde_json::Value {
-        let text = read_text(&self.dir.join(ENVIRONMENT), ARCHIVE_LIMIT).unwrap_or_default();
+        self.json(ENVIRONMENT)
+    }
+
+    /// The summary of the run as JSON; null if missing or unreadable.
+    pub fn summary_json(&self) -> serde_json::Value {
+        self.json(SUMMARY)
+    }
+
+    /// What each machine of the run found about its part, as JSON; null if missing or unreadable.
+    pub fn hosts_json(&self) -> serde_json::Value {
+        self.json(HOSTS)
+    }
+
+    fn json(&self, name: &str) -> serde_json::Value {
+        let text = read_text(&self.dir.join(name), ARCHIVE_LIMIT).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
     }
 
@@ -911,6 +945,8 @@ mod tests {
 
     fn run() -> RunInfo {
         RunInfo {
+            part: None,
+            hosts: Vec::new(),
             directory: None,
             archive_version: ARCHIVE_VERSION,
             tool: "iosonar test".into(),

@@ -1,6 +1,7 @@
 //! Facts about a run as a whole, kept as `run.json`.
 
 use crate::faults::Verified;
+use crate::hosts::HostRun;
 use crate::state::RunState;
 use iosonar_evidence::{ExtentRuns, WrittenRange};
 use iosonar_plan::Nanos;
@@ -59,6 +60,12 @@ pub struct RunInfo {
     /// Verification results; absent if the plan has no verification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
+    /// Numbers of the targets whose part of a run it is; absent for a whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Vec<u16>>,
+    /// The processes of a run on several machines; empty for other runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostRun>,
     /// Phases of a plan that names them, if started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTimes>,
@@ -88,6 +95,8 @@ impl RunInfo {
             recorded: None,
             processes: Vec::new(),
             verified: None,
+            part: None,
+            hosts: Vec::new(),
             phases: Vec::new(),
             passes: Vec::new(),
         }

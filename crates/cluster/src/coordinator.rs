@@ -1,34 +1,42 @@
-//! The coordinator: starts a process for each part of a plan, starts each phase simultaneously in all of them, and
-//! merges their results.
+//! The coordinator: starts a process for each part of a plan, and starts each phase simultaneously in all of them.
 
-use crate::launch::{Event, Launch, Participant, What};
-use crate::merge::{PartResult, merge_info, merge_records, merge_series, unread};
-use crate::offset::{Offset, RoundTrip};
-use crate::outset::{ProcessFacts, machines};
-use crate::phase_progress::PhaseProgress;
-use crate::protocol::{Order, PROTOCOL, Report, harmless};
-use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
-use iosonar_archive::{PARTS, remove_archive};
+use crate::clock::own_clock;
+use crate::inputs::InputFiles;
+use crate::launch::{Event, Launch, What};
+use crate::outset::machines;
+use crate::part::{Build, Part, name_of, on_host};
+use crate::protocol::{Order, Report, SILENCE, harmless};
+use crate::results::Executed;
+use crate::run_progress::{PartProgress, PhaseProgress, RunProgress};
+use crate::sent_program::{SentProgram, hash_of};
+use iosonar_archive::{ArchiveError, ArchiveWriter, PARTS, RunInfo, Signal, TOOL};
 use iosonar_engine::Control;
 use iosonar_evidence::{Environment, WrittenBack};
 use iosonar_host::{Root, environment};
-use iosonar_os::made::Made;
 use iosonar_os::{create, monotonic_ns, realtime_ns};
-use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
-use iosonar_runner::{Ended, Intent, MachineBefore};
+use iosonar_plan::{ByteSize, Executor, LostHost, Nanos, Plan};
+use iosonar_runner::MachineBefore;
 use iosonar_text::{one_line, shown};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Interval at which a wait for processes checks whether the run is stopped.
 const POLL: Duration = Duration::from_millis(20);
-/// Round trips per reading of another machine's clock.
-const ROUND_TRIPS: u32 = 8;
+/// Exchanges of a reading of another machine's clock: before the first phase and after the last one, and before others.
+const EXCHANGES: usize = 64;
+const EXCHANGES_BETWEEN: usize = 8;
+/// Longest time for a reading.
+const LONGEST_READING: Duration = Duration::from_secs(2);
 /// Time for an order to reach a process on this machine and wake its threads, in nanoseconds.
 const LEAD: u64 = 300_000;
 /// Time to send one order, in nanoseconds.
 const LEAD_OF_EACH: u64 = 20_000;
+/// Time for an order to another machine, in its shortest round trips.
+const LEAD_IN_ROUND_TRIPS: u64 = 20;
+/// Interval at which progress is shown.
+const SHOW_EVERY: Duration = Duration::from_millis(250);
 
 /// Why processes cannot execute a plan together.
 #[derive(Debug, thiserror::Error)]
@@ -47,106 +55,16 @@ pub(crate) enum TogetherError {
     Unmerged(String),
 }
 
-/// Report of a prepared process.
-struct PartPrepared {
-    told: Vec<String>,
-    info: RunInfo,
-    environment: serde_json::Value,
-    intent: Intent,
-}
-
-/// A process and its reports.
-struct MemberProcess {
-    process: Participant,
-    targets: Vec<u16>,
-    /// Name of its machine, if remote.
-    host: Option<String>,
-    is_remote: bool,
-    clock: Option<String>,
-    prepared: Option<PartPrepared>,
-    ready: Option<(u16, u64)>,
-    arrived: Option<(u16, u64)>,
-    ended: Option<(u16, bool)>,
-    done: Option<RunInfo>,
-    /// Lines of loads that it skipped.
-    skipped: u64,
-    /// Directory of its records on its machine, until received.
-    scratch: Option<PathBuf>,
-    /// Why it has stopped reporting or working.
-    lost: Option<String>,
-    /// It ended before a phase for which all others were ready.
-    is_cause: bool,
-    trips: Vec<RoundTrip>,
-    /// Number and send time of the last ping.
-    ping: (u32, u64),
-    offset: Offset,
-    /// Start of each phase, on the clocks here and there.
-    starts: Vec<(u64, u64)>,
-}
-
-impl MemberProcess {
-    fn found(&self) -> Option<ProcessFacts<'_>> {
-        let PartPrepared { info, environment, intent, .. } = self.prepared.as_ref()?;
-        Some(ProcessFacts { host: self.host.as_deref(), info, environment, intent })
-    }
-
-    fn is_gone(&self) -> bool {
-        self.done.is_some() || self.lost.is_some()
-    }
-
-    fn is_ready(&self, phase: u16) -> bool {
-        self.ready.is_some_and(|(ready, _)| ready == phase)
-    }
-
-    fn has_ended(&self, phase: u16) -> bool {
-        self.ended.is_some_and(|(ended, _)| ended == phase)
-    }
-
-    fn stop(&mut self, signal: i32) {
-        self.process.order(&Order::Stop { signal });
-        if self.clock.is_none() && !self.is_gone() {
-            // It has created nothing yet. A remote shell that waits for its machine would do so for minutes.
-            self.process.kill();
-            self.lost = Some(String::new());
-        }
-    }
-
-    fn take(&mut self, report: Report, heard: u64) {
-        match report {
-            Report::Hello { protocol, tool, clock } if protocol == PROTOCOL && tool == TOOL => {
-                self.clock = Some(clock);
-            }
-            Report::Hello { tool, .. } => {
-                self.lost = Some(format!("it runs {tool}, and this is {TOOL}: install the same version"));
-            }
-            Report::Refused { why } => self.lost = Some(why),
-            Report::Prepared { told, info, environment, intent } => {
-                self.prepared = Some(PartPrepared { told, info: *info, environment, intent });
-            }
-            Report::Ready { phase, earliest } => self.ready = Some((phase, earliest)),
-            Report::Arrived { phase, at } => self.arrived = Some((phase, at)),
-            Report::Ended { phase, is_whole } => self.ended = Some((phase, is_whole)),
-            Report::Pong { number, time } if number == self.ping.0 => {
-                self.trips.push(RoundTrip { sent: self.ping.1, time, received: heard });
-            }
-            Report::Scratch { dir } => self.scratch = Some(dir),
-            Report::Done { info, skipped } => {
-                (self.done, self.skipped, self.scratch) = (Some(*info), skipped, None);
-                self.process.order(&Order::Received);
-            }
-            // Files are read from the stream; a first job's end is for the others; an old pong is ignored.
-            Report::File { .. } | Report::FirstDone { .. } | Report::Pong { .. } => {}
-        }
-    }
-}
-
 /// Processes ready to execute their parts. Dropped before the run, they undo their preparations.
 pub struct Assembled<'a> {
     plan: &'a Plan,
     command: String,
-    parts: Vec<MemberProcess>,
+    parts: Vec<Part>,
     events: Receiver<Event>,
+    own_clock: String,
     is_stop_told: bool,
+    /// The others stop because this part was lost.
+    stopped_for: Option<usize>,
 }
 
 impl<'a> Assembled<'a> {
@@ -160,61 +78,114 @@ impl<'a> Assembled<'a> {
         command: &str,
         control: &Control,
     ) -> Result<Assembled<'a>, TogetherError> {
-        let (to, events) = channel();
-        let mut parts = Vec::new();
-        for (number, targets) in plan.parts().into_iter().enumerate() {
-            let executor = &plan.targets[usize::from(targets[0])].executor;
-            let name = name_of(plan, executor, &targets);
-            let started = setup.start(number, executor, name.clone(), &to);
-            let process = started.map_err(|error| TogetherError::Refused(format!("{name}: {error}")))?;
-            parts.push(MemberProcess {
-                process,
-                targets,
-                host: host_of(executor).map(String::from),
-                is_remote: host_of(executor).is_some(),
-                clock: None,
-                prepared: None,
-                ready: None,
-                arrived: None,
-                ended: None,
-                done: None,
-                skipped: 0,
-                scratch: None,
-                lost: None,
-                is_cause: false,
-                trips: Vec::new(),
-                ping: (0, 0),
-                offset: Offset::default(),
-                starts: Vec::new(),
-            });
-        }
-        let mut all = Assembled { plan, command: command.into(), parts, events, is_stop_told: false };
+        let mut all = Assembled::start(setup, plan, plan.parts(), command)?;
         all.pump(control, |part| part.clock.is_some());
         all.refuse_lost(control)?;
-        all.prepare();
+        let inputs = all.send_inputs(control)?;
+        all.prepare(&inputs);
         all.pump(control, |part| part.prepared.is_some());
         all.refuse_lost(control)?;
         Ok(all)
     }
 
-    /// Sends each process its part.
-    fn prepare(&mut self) {
-        let count = self.parts.len();
-        let mut loops_before = 0;
+    /// Starts the processes of some parts of a plan.
+    fn start(
+        setup: &Launch,
+        plan: &'a Plan,
+        parts_of_plan: Vec<Vec<u16>>,
+        command: &str,
+    ) -> Result<Assembled<'a>, TogetherError> {
+        let refused = |name: &str, error: std::io::Error| TogetherError::Refused(format!("{name}: {error}"));
+        let programs = Programs::of(setup, plan).map_err(|error| refused("the program to send", error))?;
+        let (to, events) = channel();
+        let mut parts = Vec::new();
+        for (number, targets) in parts_of_plan.into_iter().enumerate() {
+            let executor = &plan.targets[usize::from(targets[0])].executor;
+            let name = name_of(plan, executor, &targets);
+            let started = setup.start(number, executor, name.clone(), programs.sent.as_ref(), &to);
+            let process = started.map_err(|error| refused(&name, error))?;
+            parts.push(Part::new(process, executor, targets, programs.build(executor)));
+        }
+        Ok(Assembled {
+            plan,
+            command: command.into(),
+            parts,
+            events,
+            own_clock: own_clock(),
+            is_stop_told: false,
+            stopped_for: None,
+        })
+    }
+
+    /// Lets machines send the archives of their parts that they have kept, with the directory of each; the result is below `to`, by the
+    /// number of the part.
+    ///
+    /// # Errors
+    /// A machine cannot be reached, or has no such archive.
+    pub(crate) fn fetch(
+        setup: &Launch,
+        plan: &'a Plan,
+        kept: &[(Vec<u16>, PathBuf)],
+        to: &Path,
+        control: &Control,
+    ) -> Result<Assembled<'a>, TogetherError> {
+        let parts = kept.iter().map(|(targets, _)| targets.clone()).collect();
+        let mut all = Assembled::start(setup, plan, parts, "")?;
+        all.pump(control, |part| part.clock.is_some());
+        all.refuse_lost(control)?;
+        for (number, (part, (_, dir))) in all.parts.iter_mut().zip(kept).enumerate() {
+            let _ = part.process.archive.set(to.join(number.to_string()));
+            part.process.order(Order::Collect { dir: dir.clone() });
+        }
+        all.pump(control, Part::is_gone);
+        all.refuse_lost(control)?;
+        Ok(all)
+    }
+
+    /// Sends the files that the plan reads to machines that do not have them.
+    fn send_inputs(&mut self, control: &Control) -> Result<InputFiles, TogetherError> {
+        let inputs = InputFiles::of(self.plan).map_err(|error| TogetherError::Refused(error.to_string()))?;
+        for part in self.parts.iter_mut().filter(|part| part.is_remote()) {
+            match inputs.for_targets(self.plan, &part.targets) {
+                needed if needed.is_empty() => part.wanted = Some(Vec::new()),
+                inputs => part.process.order(Order::Offer { inputs }),
+            }
+        }
+        self.pump(control, |part| !part.is_remote() || part.wanted.is_some());
+        self.refuse_lost(control)?;
         for part in &mut self.parts {
-            let host = match &self.plan.targets[usize::from(part.targets[0])].executor {
-                Executor::Host(host) => {
-                    Some(PathBuf::from(&host.dir)).filter(|dir| !dir.as_os_str().is_empty())
-                }
-                _ => None,
-            };
-            part.process.order(&Order::Prepare {
-                plan: shared_out(self.plan, count, loops_before).to_toml(),
+            let wanted = part.wanted.take().unwrap_or_default();
+            let offered = inputs.for_targets(self.plan, &part.targets);
+            let missing = offered.into_iter().filter(|input| wanted.contains(&input.hash));
+            missing.for_each(|input| part.process.send_input(input));
+        }
+        Ok(inputs)
+    }
+
+    /// Sends each process its part.
+    fn prepare(&mut self, inputs: &InputFiles) {
+        let places: Vec<(Option<String>, Vec<u16>)> =
+            self.parts.iter().map(|part| (part.host.clone(), part.targets.clone())).collect();
+        for (number, part) in self.parts.iter_mut().enumerate() {
+            let host = self.plan.targets[usize::from(part.targets[0])].executor.host();
+            let dir = host.map(|host| PathBuf::from(&host.dir)).filter(|dir| !dir.as_os_str().is_empty());
+            // Processes of one machine share its memory and its CPUs.
+            let near = |place: &&(Option<String>, Vec<u16>)| place.0 == part.host;
+            let before = places[..number].iter().filter(near);
+            let loops_before = before.map(|(_, targets)| loops_of(self.plan, targets)).sum();
+            let together: Vec<u16> =
+                places.iter().filter(near).flat_map(|(_, targets)| targets.clone()).collect();
+            let count = places.iter().filter(near).count();
+            part.process.order(Order::Prepare {
+                plan: shared_out(self.plan, count, loops_before, &together, part.is_remote()).to_toml(),
                 targets: part.targets.clone(),
-                dir: host,
+                dir,
                 command: self.command.clone(),
+                inputs: match part.is_remote() {
+                    true => inputs.for_targets(self.plan, &part.targets),
+                    false => Vec::new(),
+                },
             });
-            loops_before += loops_of(self.plan, &part.targets);
         }
     }
 
@@ -223,16 +194,10 @@ impl<'a> Assembled<'a> {
         if control.signal().is_some() {
             return Err(TogetherError::Stopped);
         }
-        let lost = |part: &MemberProcess| part.lost.is_some();
+        let lost = |part: &Part| part.lost.is_some();
         let cause = self.parts.iter().position(|part| lost(part) && part.is_cause);
         let Some(first) = cause.or_else(|| self.parts.iter().position(lost)) else { return Ok(()) };
-        let part = &mut self.parts[first];
-        let why = part.lost.clone().unwrap_or_default();
-        let text = match part.process.dismiss().filter(|_| why.is_empty()) {
-            Some(status) => format!("{}: it ended without an answer ({status})", part.process.name),
-            None => format!("{}: {why}", part.process.name),
-        };
-        Err(TogetherError::Refused(text))
+        Err(TogetherError::Refused(self.parts[first].not_started()))
     }
 
     /// The plan that is executed.
@@ -248,7 +213,9 @@ impl<'a> Assembled<'a> {
         for part in &self.parts {
             let Some(prepared) = &part.prepared else { continue };
             for number in part.targets.iter().map(|target| usize::from(*target)) {
-                info.targets[number] = prepared.info.targets.get(number).cloned().unwrap_or_default();
+                let found =
+                    prepared.info.targets.get(number).map(|found| on_host(part.host.as_deref(), found));
+                info.targets[number] = found.unwrap_or_default();
             }
         }
         info
@@ -256,12 +223,12 @@ impl<'a> Assembled<'a> {
 
     /// Machines before the start, with the planned use of their targets.
     pub(crate) fn machines(&self) -> Vec<MachineBefore> {
-        machines(self.parts.iter().filter_map(MemberProcess::found))
+        machines(self.parts.iter().filter_map(Part::found))
     }
 
     /// Messages for the user before the start, one per line.
     pub(crate) fn messages(&self) -> Vec<String> {
-        let lines = |part: &MemberProcess| {
+        let lines = |part: &Part| {
             let told = part.prepared.as_ref().map_or(&[][..], |prepared| &prepared.told);
             let prefix = part.host.as_ref().map(|host| format!("host {host}: ")).unwrap_or_default();
             told.iter().map(move |line| format!("{prefix}{line}")).collect::<Vec<_>>()
@@ -270,7 +237,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Environment of this machine, with the target facts of each process; other machines are under `hosts`.
-    fn environment(&self, written_back: Option<WrittenBack>) -> serde_json::Value {
+    pub(crate) fn environment(&self, written_back: Option<WrittenBack>) -> serde_json::Value {
         let facts = environment::capture(&[], &Root::default()).by(TOOL);
         let facts = Environment { written_back, ..facts };
         let mut all = serde_json::to_value(facts).expect("facts are JSON");
@@ -290,42 +257,64 @@ impl<'a> Assembled<'a> {
     }
 
     /// Receives reports until `holds` is true for each process that is not gone.
-    fn pump(&mut self, control: &Control, holds: impl Fn(&MemberProcess) -> bool) {
+    fn pump(&mut self, control: &Control, holds: impl Fn(&Part) -> bool) {
         while !self.parts.iter().all(|part| part.is_gone() || holds(part)) {
-            if let Some(signal) = control.signal().filter(|_| !self.is_stop_told) {
-                self.is_stop_told = true;
-                self.parts.iter_mut().for_each(|part| part.stop(signal.0));
+            self.step(control);
+        }
+    }
+
+    /// Passes a signal on, receives a report, and notices processes that are lost.
+    fn step(&mut self, control: &Control) {
+        if let Some(signal) = control.signal().filter(|_| !self.is_stop_told) {
+            self.is_stop_told = true;
+            self.parts.iter_mut().for_each(|part| part.stop(signal.0));
+        }
+        match self.events.recv_timeout(POLL) {
+            Ok(event) => self.take(event),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                self.parts.iter_mut().for_each(|part| part.lose(String::new()));
             }
-            match self.events.recv_timeout(POLL) {
-                Ok(event) => self.take(event),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.parts
-                        .iter_mut()
-                        .filter(|part| !part.is_gone())
-                        .for_each(|part| part.lost = Some(String::new()));
-                }
-            }
+        }
+        let is_silent = |part: &&mut Part| {
+            !part.is_gone() && part.process.silence().is_some_and(|silence| silence > SILENCE)
+        };
+        for part in self.parts.iter_mut().filter(is_silent) {
+            part.lose(format!("it gave no sign of life for {} s", SILENCE.as_secs()));
+            part.process.kill();
+        }
+        self.stop_for_lost();
+    }
+
+    /// Stops all processes if one is lost during the run, and the plan says so.
+    fn stop_for_lost(&mut self) {
+        let stops = self.plan.has_hosts() && self.plan.hosts.lost == LostHost::Stop;
+        if !stops || self.stopped_for.is_some() {
+            return;
+        }
+        let lost = |part: &Part| part.lost.is_some() && !part.starts.is_empty();
+        if let Some(cause) = self.parts.iter().position(lost) {
+            self.stopped_for = Some(cause);
+            let others = self.parts.iter_mut().filter(|part| !part.is_gone());
+            others.for_each(|part| part.process.order(Order::Stop { signal: Signal::TERMINATE.0 }));
         }
     }
 
     fn take(&mut self, event: Event) {
         let Event { part: number, heard, what } = event;
         match what {
+            What::Greeted(machine) => self.parts[number].greeted(machine),
             What::Said(report) => {
-                let is_remote = self.parts[number].is_remote;
+                let is_remote = self.parts[number].is_remote();
                 let report = if is_remote { harmless(report) } else { report };
                 if let Report::FirstDone { phase } = report {
                     let others = self.parts.iter_mut().enumerate().filter(|(other, _)| *other != number);
-                    others.for_each(|(_, part)| part.process.order(&Order::FirstDone { phase }));
+                    others.for_each(|(_, part)| part.process.order(Order::FirstDone { phase }));
                 }
-                self.parts[number].take(report, heard);
+                self.parts[number].take(report, heard, &self.own_clock);
             }
             What::Silent(why) => {
-                let part = &mut self.parts[number];
-                if !part.is_gone() {
-                    part.lost = Some(one_line(&why.unwrap_or_default()).into_owned());
-                }
+                self.parts[number].lose(one_line(&why.unwrap_or_default()).into_owned());
             }
         }
     }
@@ -340,7 +329,7 @@ impl<'a> Assembled<'a> {
         dir: &Path,
         written_back: Option<WrittenBack>,
         control: &Control,
-        show: impl FnMut(PhaseProgress<'_>),
+        mut show: impl FnMut(&RunProgress<'_>),
     ) -> Result<Executed<'a>, TogetherError> {
         let begun = Instant::now();
         let info = self.info();
@@ -350,240 +339,187 @@ impl<'a> Assembled<'a> {
             .map_err(|error| TogetherError::Refused(format!("{}: {error}", shown(&parts))))?;
         for (number, part) in self.parts.iter_mut().enumerate() {
             let own = parts.join(number.to_string());
-            let order = Order::Run { archive: Some(own.clone()).filter(|_| !part.is_remote) };
+            let archive = Some(own.clone()).filter(|_| !part.is_remote());
             let _ = part.process.archive.set(own);
-            part.process.order(&order);
+            part.process.order(Order::Run { archive, on_hosts: self.plan.has_hosts() });
         }
-        self.run_phases(control, begun, show);
-        self.pump(control, MemberProcess::is_gone);
+        let refused = self.run_phases(control, begun, &mut show);
+        let ended = monotonic_ns();
+        self.pump(control, Part::is_gone);
         if self.parts.iter().all(|part| part.starts.is_empty()) {
             archive.discard();
+            refused?;
             self.refuse_lost(control)?;
             return Err(TogetherError::Refused("no process has started the run".into()));
         }
         let info = self.start_of(info);
-        Ok(Executed { all: self, archive, info, parts: parts_made })
+        Ok(Executed::new(self, archive, info, parts_made, ended, control.signal().is_some()))
     }
 
     /// Executes one phase after the other. `begun` is the start of the run.
-    fn run_phases(&mut self, control: &Control, begun: Instant, mut show: impl FnMut(PhaseProgress<'_>)) {
+    ///
+    /// # Errors
+    /// The clock of a machine is not known as exactly as the plan requires; nothing was started.
+    fn run_phases(
+        &mut self,
+        control: &Control,
+        begun: Instant,
+        show: &mut impl FnMut(&RunProgress<'_>),
+    ) -> Result<(), TogetherError> {
         let plan = self.plan;
         for (number, phase) in plan.phases.iter().enumerate() {
             let id = number as u16;
             self.pump(control, |part| part.is_ready(id));
-            if control.signal().is_some() {
-                return;
+            if control.signal().is_some() || self.stopped_for.is_some() {
+                return Ok(());
             }
-            if let Some(gone) = self.parts.iter().find(|part| part.is_gone()) {
+            if let Some(gone) = self.parts.iter().find(|part| !self.may_be_missing(part) && part.is_gone()) {
                 let why = format!("{} could not go on", gone.process.name);
                 self.parts.iter_mut().for_each(|part| part.is_cause = part.is_gone());
-                self.parts.iter_mut().for_each(|part| part.process.order(&Order::Abort { why: why.clone() }));
-                return;
+                self.abort(&why);
+                return Ok(());
             }
-            self.read_clocks(control);
-            let (of, elapsed) = (plan.phases.len(), begun.elapsed());
-            show(PhaseProgress { number, of, name: &phase.name, elapsed });
+            self.read_clocks(if number == 0 { EXCHANGES } else { EXCHANGES_BETWEEN }, control);
+            self.check_clocks().inspect_err(|why| self.abort(&why.to_string()))?;
             self.begin(id);
+            self.show(number, begun, show);
             if phase.jobs.iter().any(|job| job.options.has_steps_before()) {
                 self.meet(id, control);
             }
-            self.pump(control, |part| part.has_ended(id));
-            let goes_on = self.parts.iter().all(|part| part.ended == Some((id, true)));
-            self.parts.iter_mut().for_each(|part| part.process.order(&Order::Next { phase: id, goes_on }));
+            let mut shown = Instant::now();
+            while !self.parts.iter().all(|part| part.is_gone() || part.has_ended(id)) {
+                self.step(control);
+                if plan.has_hosts() && shown.elapsed() >= SHOW_EVERY {
+                    shown = Instant::now();
+                    self.show(number, begun, show);
+                }
+            }
+            let goes_on =
+                self.parts.iter().all(|part| self.may_be_missing(part) || part.ended == Some((id, true)));
+            if !goes_on || number + 1 == plan.phases.len() {
+                self.read_clocks(EXCHANGES, control);
+            }
+            self.parts.iter_mut().for_each(|part| part.process.order(Order::Next { phase: id, goes_on }));
             if !goes_on {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
-    /// Reads the clocks of other machines.
-    fn read_clocks(&mut self, control: &Control) {
-        let own = self.parts.iter().find(|part| !part.is_remote).and_then(|part| part.clock.clone());
-        let is_other = |part: &MemberProcess| part.is_remote && (own.is_none() || part.clock != own);
-        self.parts.iter_mut().for_each(|part| part.trips.clear());
-        for number in 1..=ROUND_TRIPS {
-            for part in self.parts.iter_mut().filter(|part| is_other(part)) {
-                part.ping = (number, monotonic_ns());
-                part.process.order(&Order::Ping { number });
+    /// Whether the run goes on without this part.
+    fn may_be_missing(&self, part: &Part) -> bool {
+        self.plan.hosts.lost == LostHost::Continue
+            && part.is_remote()
+            && part.lost.is_some()
+            && !part.starts.is_empty()
+            && self.parts.iter().any(|other| !other.is_gone())
+    }
+
+    fn abort(&mut self, why: &str) {
+        self.parts.iter_mut().for_each(|part| part.process.order(Order::Abort { why: why.into() }));
+    }
+
+    fn show(&self, number: usize, begun: Instant, show: &mut impl FnMut(&RunProgress<'_>)) {
+        let part = |part: &Part| PartProgress {
+            name: part.host.clone().unwrap_or_else(|| "here".into()),
+            requests: part.progress,
+            is_lost: part.lost.is_some(),
+            has_ended: part.done.is_some() || part.has_ended(number as u16),
+        };
+        let phase = PhaseProgress {
+            number,
+            of: self.plan.phases.len(),
+            name: &self.plan.phases[number].name,
+            elapsed: begun.elapsed(),
+        };
+        let parts = match self.plan.has_hosts() {
+            true => self.parts.iter().map(part).collect(),
+            false => Vec::new(),
+        };
+        show(&RunProgress { phase, parts });
+    }
+
+    /// Reads the clocks of other machines, with so many exchanges, but not for long.
+    fn read_clocks(&mut self, exchanges: usize, control: &Control) {
+        let begun = Instant::now();
+        self.parts.iter_mut().filter(|part| !part.is_gone()).for_each(Part::begin_series);
+        for number in 1..=exchanges {
+            let parts = self.parts.iter_mut().filter(|part| part.in_series().is_some());
+            parts.for_each(|part| part.process.ping());
+            self.pump(control, |part| part.in_series().is_none_or(|done| done >= number));
+            if begun.elapsed() > LONGEST_READING {
+                break;
             }
-            self.pump(control, |part| !is_other(part) || part.trips.len() == number as usize);
         }
-        for part in &mut self.parts {
-            part.offset = Offset::of(&part.trips).unwrap_or(part.offset);
+        self.parts.iter_mut().for_each(Part::end_series);
+    }
+
+    /// Whether all clocks are known as exactly as the plan requires.
+    fn check_clocks(&self) -> Result<(), TogetherError> {
+        let Some(most) = self.plan.hosts.max_clock_error else { return Ok(()) };
+        let now = monotonic_ns();
+        let error = |part: &Part| Some((part.track.as_ref()?.error_at(now), part.process.name.clone()));
+        match self.parts.iter().filter(|part| part.lost.is_none()).filter_map(error).max() {
+            Some((error, name)) if error > most.0 => Err(TogetherError::Refused(format!(
+                "{name}: its clock is known to {}, and --max-clock-error is {most}: allow more, or use a connection with shorter round trips",
+                Nanos(error)
+            ))),
+            _ => Ok(()),
         }
     }
 
     /// Time for an order to reach every process.
     fn lead(&self) -> u64 {
-        let slowest = self.parts.iter().map(|part| part.offset.round_trip).max().unwrap_or(0);
+        let round_trip = |part: &Part| part.track.as_ref().map_or(0, |track| track.least_round_trip());
+        let slowest = self.parts.iter().map(round_trip).max().unwrap_or(0);
         // Orders are sent one after the other.
-        LEAD + LEAD_OF_EACH * self.parts.len() as u64 + slowest
+        LEAD + LEAD_OF_EACH * self.parts.len() as u64 + LEAD_IN_ROUND_TRIPS * slowest
     }
 
     fn begin(&mut self, phase: u16) {
-        let earliest =
-            |part: &MemberProcess| part.ready.map_or(0, |(_, earliest)| part.offset.here(earliest));
+        let earliest = |part: &Part| part.ready.map_or(0, |(_, earliest)| part.here(earliest));
         let earliest = self.parts.iter().map(earliest).max().unwrap_or(0);
         let at = earliest.max(monotonic_ns() + self.lead());
-        for part in &mut self.parts {
-            let there = part.offset.there(at);
+        for part in self.parts.iter_mut().filter(|part| part.lost.is_none()) {
+            let there = part.there(at);
             part.starts.push((at, there));
-            part.process.order(&Order::Begin { phase, at: there });
+            part.process.order(Order::Begin { phase, at: there });
         }
     }
 
     /// Starts the requests when all processes have completed the preceding file operations.
     fn meet(&mut self, phase: u16, control: &Control) {
         let plan = self.plan;
-        let has_job = |part: &MemberProcess| {
+        let has_job = |part: &Part| {
             plan.phases[usize::from(phase)].jobs.iter().any(|job| part.targets.contains(&job.target))
         };
-        let has_arrived = |part: &MemberProcess| part.arrived.is_some_and(|(arrived, _)| arrived == phase);
-        self.pump(control, |part| !has_job(part) || has_arrived(part) || part.has_ended(phase));
+        self.pump(control, |part| !has_job(part) || part.has_arrived(phase) || part.has_ended(phase));
         // The preceding operations may have taken minutes, in which clocks drift.
-        self.read_clocks(control);
-        let arrived =
-            |part: &MemberProcess| Some(part.offset.here(part.arrived.filter(|_| has_arrived(part))?.1));
+        self.read_clocks(EXCHANGES_BETWEEN, control);
+        let arrived = |part: &Part| Some(part.here(part.arrived.filter(|_| part.has_arrived(phase))?.1));
         let latest = self.parts.iter().filter_map(arrived).max().unwrap_or(0);
         let at = latest.max(monotonic_ns() + self.lead());
-        for part in self.parts.iter_mut().filter(|part| has_arrived(part)) {
-            let at = part.offset.there(at);
-            part.process.order(&Order::Meet { phase, at });
+        for part in self.parts.iter_mut().filter(|part| part.has_arrived(phase)) {
+            let at = part.there(at);
+            part.process.order(Order::Meet { phase, at });
         }
     }
 
     /// Sets the run's time zero to the start of the first phase.
     fn start_of(&self, info: RunInfo) -> RunInfo {
-        let origin = self.parts[0].starts[0].0;
+        let origin = self.origin();
         let started_unix_ns = (realtime_ns() + origin).saturating_sub(monotonic_ns());
         RunInfo { origin_monotonic_ns: origin, started_unix_ns, ..info }
     }
-}
 
-/// A finished run. Each process has separate records.
-pub(crate) struct Executed<'a> {
-    all: Assembled<'a>,
-    archive: ArchiveWriter,
-    /// Facts at the start.
-    info: RunInfo,
-    /// Directory of the processes' archives, until they are merged.
-    parts: Made,
-}
-
-impl Executed<'_> {
-    /// Merges all results. The archives of the processes are removed after that.
-    ///
-    /// # Errors
-    /// Writing failed; the archives of the processes stay.
-    pub(crate) fn merge(mut self) -> Result<Ended, TogetherError> {
-        // State in case the program is killed meanwhile. A full disk also shows in the records.
-        let why =
-            format!("the records of its processes are not merged; they are in {}", shown(&self.parts.path()));
-        let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why.into()), ..self.info.clone() });
-        let mut results: Vec<PartResult> = self.all.parts.iter_mut().map(result_of).collect();
-        let merged = self.write_records(&mut results).and_then(|()| {
-            self.add_evidence(&results);
-            let info = merge_info(self.info.clone(), &results);
-            self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
-        });
-        let info = merged.map_err(|why| {
-            let parts = shown(self.parts.path());
-            TogetherError::Unmerged(format!("{why}; the records of each process are in {parts}"))
-        })?;
-        for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
-            // Archives that cannot be removed do not affect the result.
-            let _ = remove_archive(&self.parts.path().join(number.to_string()));
-        }
-        // A non-empty directory stays.
-        let _ = self.parts.remove();
-        let skipped = self.all.parts.iter().map(|part| part.skipped).sum();
-        Ok(Ended { archive: self.archive, info, skipped })
+    /// Time zero of the run; 0 before its start.
+    pub(crate) fn origin(&self) -> u64 {
+        self.parts.iter().find_map(|part| part.starts.first()).map_or(0, |start| start.0)
     }
 
-    /// Adds samples of this machine's counters, and extent maps of files here. They are supplementary: errors do not
-    /// fail the result.
-    fn add_evidence(&self, results: &[PartResult]) {
-        let maps = results.iter().filter_map(|part| part.archive.as_ref()?.maps().ok());
-        let _ = self.archive.write_maps(maps.flatten());
-        if results.iter().any(|part| !part.is_remote && part.archive.is_some()) {
-            let _ = self.archive.series_log().and_then(|mut log| merge_series(results, &mut log));
-        }
-    }
-
-    fn write_records(&self, results: &mut [PartResult]) -> Result<(), String> {
-        let mut made = self.archive.made_log().map_err(|error| error.to_string())?;
-        merge_records(self.all.plan, results, made.log())
-            .map_err(|error| format!("the records cannot be written: {error}"))?;
-        made.publish().map_err(|error| error.to_string())
-    }
-}
-
-/// Result of a process. That of a lost process is the content of its log.
-fn result_of(part: &mut MemberProcess) -> PartResult {
-    let status = part.process.dismiss();
-    let (archive, unread) = archive_of(part);
-    let known = part.done.take().or_else(|| archive.as_ref().map(|archive| archive.run().clone()));
-    let prepared = part.prepared.as_ref().map(|prepared| prepared.info.clone());
-    let info = known.or(prepared).unwrap_or_else(|| RunInfo::new(TOOL, "", Vec::new()));
-    let lost = part.lost.take().map(|why| match (why.is_empty(), status) {
-        (true, Some(status)) => format!("its process ended before the run did ({status})"),
-        (true, None) => "its process ended before the run did".into(),
-        (false, _) => why,
-    });
-    let elsewhere = part.scratch.as_ref().filter(|_| !part.starts.is_empty());
-    let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", shown(&dir)));
-    let is_cause = part.is_cause || part.ended.is_some_and(|(_, is_whole)| !is_whole);
-    let broken = match &info.state {
-        RunState::Broken(why) if is_cause => Some(why.to_string()),
-        _ => None,
-    };
-    let origin = part.starts.first().copied().unwrap_or_default();
-    let shift = |(here, there): &(u64, u64)| {
-        here.wrapping_sub(origin.0).wrapping_sub(there.wrapping_sub(origin.1)) as i64
-    };
-    PartResult {
-        name: part.process.name.clone(),
-        is_remote: part.is_remote,
-        targets: part.targets.clone(),
-        archive,
-        info,
-        shifts: part.starts.iter().map(shift).collect(),
-        failed: lost.or(broken).map(|why| why + &elsewhere.unwrap_or_default()),
-        unread,
-    }
-}
-
-/// Opens the archive of a process, if it exists; also returns why it is unreadable.
-fn archive_of(part: &MemberProcess) -> (Option<Archive>, Option<String>) {
-    let Some(dir) = part.process.archive.get().filter(|dir| dir.exists()) else { return (None, None) };
-    match Archive::open(dir) {
-        Ok(archive) => (Some(archive), None),
-        // The process was lost, which already explains the missing records.
-        Err(_) if part.lost.is_some() && !has_records(dir) => (None, None),
-        Err(error) => (None, Some(unread(dir, error))),
-    }
-}
-
-fn has_records(archive: &Path) -> bool {
-    archive.join(LOG).exists()
-}
-
-fn host_of(executor: &Executor) -> Option<&str> {
-    match executor {
-        Executor::Host(host) => Some(&host.name),
-        _ => None,
-    }
-}
-
-/// Name of a process in messages: its machine, and its target if necessary to distinguish it.
-fn name_of(plan: &Plan, executor: &Executor, targets: &[u16]) -> String {
-    let path = shown(&plan.targets[usize::from(targets[0])].path);
-    let is_there =
-        |name: &&str| plan.targets.iter().filter(|t| host_of(&t.executor) == Some(name)).count() > 1;
-    match host_of(executor) {
-        Some(name) if is_there(&name) => format!("host {name} ({path})"),
-        Some(name) => format!("host {name}"),
-        None => format!("process for {path}"),
+    pub(crate) fn parts_mut(&mut self) -> &mut [Part] {
+        &mut self.parts
     }
 }
 
@@ -604,22 +540,51 @@ fn loops_of(plan: &Plan, targets: &[u16]) -> usize {
     plan.phases.iter().map(of_phase).max().unwrap_or(0)
 }
 
-/// The plan for one of `count` processes, with `loops_before` workers in earlier processes: together they use the
-/// memory and the CPUs that the plan allows.
-fn shared_out(plan: &Plan, count: usize, loops_before: usize) -> Plan {
+/// The plan for one of `count` processes of a machine, with `loops_before` workers in earlier ones: together they use the memory and the
+/// CPUs that the plan allows. `together` are the targets of all of them.
+fn shared_out(plan: &Plan, count: usize, loops_before: usize, together: &[u16], is_remote: bool) -> Plan {
     let mut shared = plan.clone();
     shared.memory.buffers = ByteSize((plan.memory.buffers.0 / count.max(1) as u64).max(4096));
     if !shared.pacing.pin.is_empty() {
         let cpus = shared.pacing.pin.len();
         shared.pacing.pin.rotate_left(loops_before % cpus);
     }
-    let all: Vec<u16> = (0..plan.targets.len()).map(|target| target as u16).collect();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    if shared.pacing.spin.is_none() && loops_of(plan, &all) >= cpus {
+    if shared.pacing.spin.is_none() && !is_remote && loops_of(plan, together) >= cpus {
         // A process cannot detect that the others use the CPUs.
         shared.pacing.spin = Some(Nanos(0));
     }
     shared
+}
+
+/// The programs of processes on other machines.
+struct Programs {
+    /// The one that is sent to machines without one; `None` if there is no such machine.
+    sent: Option<Arc<SentProgram>>,
+    /// SHA-256 of this one; `None` if no machine has one of its own.
+    own: Option<String>,
+}
+
+impl Programs {
+    fn of(setup: &Launch, plan: &Plan) -> std::io::Result<Programs> {
+        let hosts = || plan.targets.iter().filter_map(|target| target.executor.host());
+        let is_sent = hosts().any(|host| host.program.is_empty());
+        let is_there = hosts().any(|host| !host.program.is_empty());
+        Ok(Programs {
+            sent: is_sent.then(|| setup.sent_program().map(Arc::new)).transpose()?,
+            own: is_there.then(|| hash_of(&setup.program).map(|(hash, _)| hash)).transpose()?,
+        })
+    }
+
+    /// The build that a process must have.
+    fn build(&self, executor: &Executor) -> Option<Build> {
+        let is_sent = executor.host()?.program.is_empty();
+        let hash = match is_sent {
+            true => self.sent.as_ref()?.hash().to_string(),
+            false => self.own.clone()?,
+        };
+        Some(Build { hash, is_sent })
+    }
 }
 
 #[cfg(test)]
@@ -636,7 +601,7 @@ mod tests {
         let jobs = (0..3).map(job).collect();
         let mut plan = Plan::new(1, vec![target("a"), target("b"), target("c")], vec![Phase::of(jobs)]);
         plan.pacing.pin = vec![4, 5];
-        let second = shared_out(&plan, 3, 1);
+        let second = shared_out(&plan, 3, 1, &[0, 1, 2], false);
         assert_eq!(second.memory.buffers.0, plan.memory.buffers.0 / 3);
         assert_eq!(second.pacing.pin, [5, 4]);
         assert_eq!((loops_of(&plan, &[0, 2]), loops_of(&plan, &[0, 1, 2])), (2, 3));
@@ -645,10 +610,11 @@ mod tests {
 
     #[test]
     fn describes_each_machine_once_with_all_its_targets() {
-        let host =
-            |name: &str| Executor::Host(Host { name: name.into(), dir: String::new(), program: "p".into() });
-        let target = |path: &str, name: &str| Target { executor: host(name), ..Target::new(path) };
-        let targets = vec![target("x", "alpha"), target("y", "alpha"), target("x", "beta")];
+        let target = |path: &str, name: &str, process| Target {
+            executor: Executor::Host(Host { process, ..Host::new(name) }),
+            ..Target::new(path)
+        };
+        let targets = vec![target("x", "alpha", 0), target("y", "alpha", 1), target("x", "beta", 0)];
         let plan = Plan::new(1, targets, Vec::new());
         let names = [0, 1, 2].map(|n| name_of(&plan, &plan.targets[usize::from(n)].executor, &[n]));
         assert_eq!(names, ["host alpha (x)", "host alpha (y)", "host beta"]);

@@ -1,16 +1,20 @@
 //! Starts processes and queues their reports as events.
 
-use crate::protocol::{Order, Report, TAKE_PART, hear, say};
+use crate::protocol::{InputFile, ON_HOST, Order, PING_EVERY, Report, TAKE_PART, hear, say};
 use crate::remote_shell;
+use crate::sent_program::{SentProgram, command, greet};
 use iosonar_os::{create, monotonic_ns};
 use iosonar_plan::{Executor, Host};
 use iosonar_text::{one_line, shown};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// A report of a process, or an event concerning it.
@@ -25,6 +29,8 @@ pub(crate) struct Event {
 
 #[derive(Debug)]
 pub(crate) enum What {
+    /// Its machine has answered; with its type.
+    Greeted(String),
     Said(Report),
     /// No more reports; with a reason if the process has not ended normally.
     Silent(Option<String>),
@@ -35,6 +41,8 @@ pub(crate) enum What {
 pub struct Launch {
     /// This program.
     pub program: PathBuf,
+    /// The program that is sent to machines without one; `None`: this one.
+    pub sent: Option<PathBuf>,
     /// The remote shell with its options; the host follows.
     pub remote_shell: Vec<String>,
     /// Receives each line of errors printed by the remote shell or a remote program. It may contain anything.
@@ -46,6 +54,25 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Maximum length of a line of errors passed on in one piece.
 const LONGEST_ERROR: u64 = 4096;
 
+/// What goes to a process.
+enum Message {
+    Order(Order),
+    /// A ping, with the time at which it is written.
+    Ping,
+    /// An input file, with its bytes.
+    Input(InputFile),
+}
+
+/// State of the line to a process, which several threads use.
+#[derive(Debug, Default)]
+struct LineState {
+    /// When bytes arrived last, as `CLOCK_MONOTONIC`; 0 before the greeting.
+    heard: AtomicU64,
+    is_greeted: AtomicBool,
+    /// The last line of errors before the greeting: why a connection failed.
+    last_error: Mutex<Option<String>>,
+}
+
 /// A participating process.
 pub(crate) struct Participant {
     /// Name in messages.
@@ -53,9 +80,11 @@ pub(crate) struct Participant {
     /// Directory for its records; set when the run starts.
     pub(crate) archive: Arc<OnceLock<PathBuf>>,
     child: Child,
-    to: Option<ChildStdin>,
+    to: Option<Sender<Message>>,
     /// Closed when its errors have been passed on.
     errors: Option<Receiver<()>>,
+    state: Arc<LineState>,
+    is_remote: bool,
 }
 
 impl Launch {
@@ -64,24 +93,34 @@ impl Launch {
     /// # Errors
     /// The path of this program is unknown.
     pub fn of_this_program(hear: fn(&str)) -> io::Result<Launch> {
-        Ok(Launch { program: std::env::current_exe()?, remote_shell: remote_shell::of_environment(), hear })
+        let program = std::env::current_exe()?;
+        Ok(Launch { program, sent: None, remote_shell: remote_shell::of_environment(), hear })
     }
 
-    /// Starts the process that executes a part. Its first reports are the next events of `part`.
+    /// The program for machines without one.
+    pub(crate) fn sent_program(&self) -> io::Result<SentProgram> {
+        SentProgram::of(self.sent.as_deref().unwrap_or(&self.program))
+    }
+
+    /// Starts the process that executes a part. Its first reports are the next events of `part`. `sent` is the program for machines
+    /// without one.
     pub(crate) fn start(
         &self,
         part: usize,
         executor: &Executor,
         name: String,
+        sent: Option<&Arc<SentProgram>>,
         events: &Sender<Event>,
     ) -> io::Result<Participant> {
-        let mut command = match executor {
-            Executor::Host(host) => self.remote(host)?,
-            Executor::Thread | Executor::Process => self.local(),
+        let host = executor.host();
+        let sent = sent.filter(|_| host.is_some_and(|host| host.program.is_empty()));
+        let mut command = match host {
+            Some(host) => self.remote(host, sent.map(Arc::as_ref))?,
+            None => self.local(),
         };
         // A separate process group: Ctrl-C of the terminal is for the coordinator, which stops all processes in order.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        if matches!(executor, Executor::Host(_)) {
+        if host.is_some() {
             // Otherwise another machine could control the terminal, and writing to it would stop background processes.
             command.stderr(Stdio::piped());
         }
@@ -90,34 +129,49 @@ impl Launch {
             io::Error::new(error.kind(), format!("{}: {error}", shown(&command.get_program())))
         })?;
         let from = child.stdout.take().expect("it was asked for");
+        let into = child.stdin.take().expect("it was asked for");
+        let state = Arc::new(LineState::default());
+        let errors =
+            child.stderr.take().map(|errors| self.pass_on(&name, errors, state.clone())).transpose()?;
+        let (to, orders) = channel();
         let archive = Arc::new(OnceLock::new());
-        let (to_queue, place) = (events.clone(), archive.clone());
-        let listen = move || {
-            let end = listen(part, &mut BufReader::new(from), &place, &to_queue).err();
-            let what = What::Silent(end.map(|error| error.to_string()));
-            // After the run there is no receiver.
-            let _ = to_queue.send(Event { part, heard: monotonic_ns(), what });
+        let line = Line {
+            part,
+            from,
+            into,
+            orders,
+            is_remote: host.is_some(),
+            sent: sent.cloned(),
+            archive: archive.clone(),
+            state: state.clone(),
+            events: events.clone(),
+            name: name.clone(),
+            hear: self.hear,
         };
-        std::thread::Builder::new().name(format!("part-{part}")).spawn(listen)?;
-        let errors = child.stderr.take().map(|errors| self.pass_on(&name, errors)).transpose()?;
-        let to = child.stdin.take();
-        Ok(Participant { name, archive, child, to, errors })
+        thread::Builder::new().name(format!("part-{part}")).spawn(move || line.run())?;
+        Ok(Participant { name, archive, child, to: Some(to), errors, state, is_remote: host.is_some() })
     }
 
-    /// Passes on the errors of a process, line by line.
-    fn pass_on(&self, name: &str, errors: ChildStderr) -> io::Result<Receiver<()>> {
+    /// Passes on the errors of a process, line by line. Until it has greeted, the last one is kept: it says why there is no connection.
+    fn pass_on(&self, name: &str, errors: ChildStderr, state: Arc<LineState>) -> io::Result<Receiver<()>> {
         let (hear, name, (end, ended)) = (self.hear, name.to_string(), channel());
         let listen = move || {
             let _end: Sender<()> = end;
             let (mut errors, mut line) = (BufReader::new(errors), Vec::new());
             while errors.by_ref().take(LONGEST_ERROR).read_until(b'\n', &mut line).is_ok_and(|read| read > 0)
             {
-                let text = String::from_utf8_lossy(&line);
-                hear(&format!("{name}: {}", one_line(text.trim_end())));
+                let text = one_line(String::from_utf8_lossy(&line).trim_end()).into_owned();
+                let earlier = match state.is_greeted.load(Relaxed) {
+                    true => Some(text),
+                    false => state.last_error().replace(text),
+                };
+                if let Some(text) = earlier {
+                    hear(&format!("{name}: {text}"));
+                }
                 line.clear();
             }
         };
-        std::thread::Builder::new().name("errors".into()).spawn(listen)?;
+        thread::Builder::new().name("errors".into()).spawn(listen)?;
         Ok(ended)
     }
 
@@ -128,30 +182,51 @@ impl Launch {
         command
     }
 
-    fn remote(&self, host: &Host) -> io::Result<Command> {
+    fn remote(&self, host: &Host, sent: Option<&SentProgram>) -> io::Result<Command> {
         let (shell, options) = self
             .remote_shell
             .split_first()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no remote shell is named"))?;
-        let mut command = Command::new(shell);
-        command.args(options).arg(&host.name).arg(format!("{} {TAKE_PART}", quoted(&host.program)));
-        Ok(command)
+        let mut there = Command::new(shell);
+        there.args(options).arg(&host.name).arg(command(host, sent, &format!("{TAKE_PART} {ON_HOST}")));
+        Ok(there)
     }
 }
 
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
+impl LineState {
+    fn last_error(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Participant {
     /// Sends an order. A process that is gone is detected by its silence.
-    pub(crate) fn order(&mut self, order: &Order) {
-        if let Some(to) = &mut self.to
-            && say(to, order).is_err()
+    pub(crate) fn order(&mut self, order: Order) {
+        self.send(Message::Order(order));
+    }
+
+    /// Asks for its time.
+    pub(crate) fn ping(&mut self) {
+        self.send(Message::Ping);
+    }
+
+    /// Sends a file that its plan reads.
+    pub(crate) fn send_input(&mut self, input: InputFile) {
+        self.send(Message::Input(input));
+    }
+
+    fn send(&mut self, message: Message) {
+        if let Some(to) = &self.to
+            && to.send(message).is_err()
         {
             self.to = None;
         }
+    }
+
+    /// Time without a sign of life; `None` for a process here, and for one that has not answered yet.
+    pub(crate) fn silence(&self) -> Option<Duration> {
+        let heard = Some(self.state.heard.load(Relaxed)).filter(|heard| *heard > 0 && self.is_remote)?;
+        Some(Duration::from_nanos(monotonic_ns().saturating_sub(heard)))
     }
 
     /// Kills it.
@@ -163,6 +238,10 @@ impl Participant {
     /// Lets it end, and waits for that; returns the exit status in words if it failed.
     pub(crate) fn dismiss(&mut self) -> Option<String> {
         self.to = None;
+        if self.is_remote && !self.state.is_greeted.load(Relaxed) {
+            // Its line is with the thread that waits for the greeting.
+            self.kill();
+        }
         let ended = self.child.wait();
         if let Some(errors) = self.errors.take() {
             // No message is sent: the channel closes.
@@ -174,12 +253,115 @@ impl Participant {
             Err(error) => Some(error.to_string()),
         }
     }
+
+    /// What its shell printed last before any answer came, once it has ended.
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.state.last_error().take()
+    }
 }
 
 impl Drop for Participant {
     fn drop(&mut self) {
         // When this returns, it has undone its preparations.
         self.dismiss();
+    }
+}
+
+/// The line to a process: one thread reads what it reports, one writes to it.
+struct Line {
+    part: usize,
+    from: ChildStdout,
+    into: ChildStdin,
+    orders: Receiver<Message>,
+    is_remote: bool,
+    sent: Option<Arc<SentProgram>>,
+    archive: Arc<OnceLock<PathBuf>>,
+    state: Arc<LineState>,
+    events: Sender<Event>,
+    name: String,
+    hear: fn(&str),
+}
+
+impl Line {
+    fn run(self) {
+        let (part, events) = (self.part, self.events.clone());
+        let end = self.converse().err().map(|error| error.to_string());
+        // After the run there is no receiver.
+        let _ = events.send(Event { part, heard: monotonic_ns(), what: What::Silent(end) });
+    }
+
+    fn converse(self) -> io::Result<()> {
+        let Line { part, from, mut into, orders, is_remote, sent, archive, state, events, name, hear } = self;
+        let mut from = BufReader::new(Watched { from, state: state.clone() });
+        if is_remote {
+            let greeted = greet(&mut from, &mut into, sent.as_deref())?;
+            state.heard.store(monotonic_ns(), Relaxed);
+            state.is_greeted.store(true, Relaxed);
+            if let Some(error) = state.last_error().take() {
+                hear(&format!("{name}: {error}"));
+            }
+            if let Some((lines, first)) = greeted.noise {
+                let first = one_line(&first);
+                hear(&format!(
+                    "{name}: its shell printed {lines} lines before the program, which are skipped: {first}"
+                ));
+            }
+            let what = What::Greeted(greeted.machine);
+            let _ = events.send(Event { part, heard: monotonic_ns(), what });
+        }
+        let pings = is_remote.then_some(PING_EVERY);
+        // It ends with the last sender of orders, or when the process reads no more.
+        thread::Builder::new().name(format!("to-{part}")).spawn(move || write(into, &orders, pings))?;
+        listen(part, &mut from, &archive, &events)
+    }
+}
+
+/// Writes orders, and a ping when there was none for some time.
+fn write(mut into: ChildStdin, orders: &Receiver<Message>, pings: Option<Duration>) {
+    loop {
+        let message = match pings {
+            Some(every) => match orders.recv_timeout(every) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => Message::Ping,
+                Err(RecvTimeoutError::Disconnected) => return,
+            },
+            None => match orders.recv() {
+                Ok(message) => message,
+                Err(_) => return,
+            },
+        };
+        let written = match message {
+            Message::Order(order) => say(&mut into, &order),
+            Message::Ping => say(&mut into, &Order::Ping { sent: monotonic_ns() }),
+            Message::Input(input) => write_input(&mut into, input),
+        };
+        if written.is_err() {
+            return;
+        }
+    }
+}
+
+fn write_input(into: &mut impl Write, input: InputFile) -> io::Result<()> {
+    let (mut file, bytes) = (File::open(&input.path)?, input.bytes);
+    say(into, &Order::Input { input })?;
+    let copied = io::copy(&mut (&mut file).take(bytes), into)?;
+    into.flush()?;
+    if copied == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+/// Notes when bytes arrive.
+struct Watched<R> {
+    from: R,
+    state: Arc<LineState>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        if self.state.is_greeted.load(Relaxed) {
+            self.state.heard.store(monotonic_ns(), Relaxed);
+        }
+        Ok(read)
     }
 }
 
@@ -228,11 +410,6 @@ fn keep_file(dir: Option<&Path>, name: &str, bytes: u64, from: &mut impl BufRead
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quotes_program_path_as_one_word() {
-        assert_eq!(quoted("/opt/a b/it's"), r"'/opt/a b/it'\''s'");
-    }
 
     #[test]
     fn received_files_stay_inside_the_archive() {

@@ -7,22 +7,35 @@
 //! authentication and encryption. A process whose standard input ends stops its part: no process outlives its
 //! coordinator.
 //!
-//! Reading order: `protocol` (messages), `member` (one process), `launch` (starting processes), `coordinator`
-//! (synchronisation), `offset` (clocks of other machines), `outset` (facts before the first request), `merge` (one
-//! archive of many), `session` (all of it, with reports to an observer).
+//! A machine without the program gets it, and the loads of its targets, over the same connection. A lost connection is noticed on both sides
+//! by silence.
+//!
+//! Reading order: `protocol` (messages), `member` (one process), `sent_program` (the program on other machines), `launch` (starting
+//! processes), `coordinator` (synchronisation) and `part` (a process as it sees it), `clock` (clocks of other machines), `inputs` and
+//! `input_cache` (loads on their way and there), `outset` (facts before the first request), `results` and `merge` (one archive of many),
+//! `session` (all of it, with reports to an observer).
 
+mod clock;
+mod collect;
 mod coordinator;
+mod input_cache;
+mod inputs;
 mod launch;
 mod member;
 mod merge;
-mod offset;
 mod outset;
-mod phase_progress;
+mod part;
+mod placement;
 pub mod protocol;
 mod remote_shell;
+mod results;
+mod run_progress;
+mod sent_program;
 mod session;
 
+pub use collect::collect;
 pub use coordinator::Assembled;
 pub use launch::Launch;
-pub use member::take_part;
-pub use phase_progress::PhaseProgress;
+pub use member::{Coordinator, take_part};
+pub use placement::{Placement, PlacementError};
+pub use run_progress::{PartProgress, PhaseProgress, RunProgress};

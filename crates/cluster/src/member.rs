@@ -1,26 +1,40 @@
 //! A participating process: it prepares its part of the plan, synchronises with the others at the start of phases, and
 //! keeps its records.
 
-use crate::protocol::{Order, PROTOCOL, Report, hear, say};
-use iosonar_archive::{LOG, Signal, TOOL, remove_archive};
+use crate::clock::own_clock;
+use crate::input_cache::{InputCache, InputPlaces};
+use crate::protocol::{HostProgress, Order, PING_EVERY, PROTOCOL, Report, SILENCE, hear, say};
+use crate::sent_program::hash_of;
+use iosonar_archive::{Archive, LOG, RunInfo, Signal, TOOL, remove_archive};
 use iosonar_engine::{Control, Prepared, Rendezvous};
 use iosonar_host::Root;
 use iosonar_load::Notice;
 use iosonar_os::{monotonic_ns, temporary};
 use iosonar_plan::Plan;
-use iosonar_runner::{Ended, Intent, Ready};
+use iosonar_runner::{Intent, Ready, Scene, sum_up_part};
 use iosonar_text::shown;
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Interval at which a wait for the coordinator checks whether the run is stopped.
 const POLL: Duration = Duration::from_millis(20);
+/// Interval of reports of progress.
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+/// Where the coordinator of a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coordinator {
+    /// On this machine: it has ended when standard input ends.
+    Here,
+    /// On another one: a connection may be cut without an end, so it has to give signs of life.
+    Elsewhere,
+}
 
 /// State shared by both threads of a process: the listener and the runner.
 struct Line<W> {
@@ -28,6 +42,11 @@ struct Line<W> {
     control: Arc<Control>,
     /// Per phase: whether its first job is done.
     first_done: Mutex<HashMap<u16, Arc<AtomicBool>>>,
+    /// When the coordinator was heard last, as `CLOCK_MONOTONIC`.
+    heard: AtomicU64,
+    /// No sign of life came from the coordinator.
+    is_cut: AtomicBool,
+    inputs: Mutex<InputCache>,
 }
 
 impl<W: Write> Line<W> {
@@ -36,19 +55,74 @@ impl<W: Write> Line<W> {
         let _ = say(&mut *self.out.lock().unwrap_or_else(PoisonError::into_inner), report);
     }
 
+    /// The same, unless another report is being sent: that is a sign of life, too.
+    fn report_if_free(&self, report: impl FnOnce() -> Report) {
+        if let Ok(mut out) = self.out.try_lock() {
+            let _ = say(&mut *out, &report());
+        }
+    }
+
     fn flag(&self, phase: u16) -> Arc<AtomicBool> {
         self.first_done.lock().unwrap_or_else(PoisonError::into_inner).entry(phase).or_default().clone()
     }
 
-    /// Handles orders that must not wait for the run; returns others.
-    fn take(&self, order: Order) -> Option<Order> {
+    /// Handles orders that must not wait for the run; returns others. `from` has the bytes of a file that follows.
+    fn take(&self, order: Order, from: &mut impl Read) -> Option<Order> {
         match order {
-            Order::Ping { number } => self.report(&Report::Pong { number, time: monotonic_ns() }),
+            Order::Ping { sent } => {
+                let arrived = self.heard.load(Relaxed);
+                self.report_if_free(|| Report::Pong { sent, arrived, answered: monotonic_ns() });
+            }
+            Order::Offer { inputs } => {
+                let hashes = self.inputs().missing(&inputs);
+                self.report(&Report::Wanted { hashes });
+            }
+            Order::Input { input } => self.inputs().receive(&input, from),
             Order::FirstDone { phase } => self.flag(phase).store(true, Relaxed),
             Order::Stop { signal } => self.control.stop(signal),
             other => return Some(other),
         }
         None
+    }
+
+    fn inputs(&self) -> std::sync::MutexGuard<'_, InputCache> {
+        self.inputs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reports progress until the run is over.
+    fn report_progress(&self, scene: &Scene<'_>) {
+        let mut reported = Instant::now();
+        while !scene.is_over() {
+            std::thread::sleep(POLL);
+            if reported.elapsed() >= PROGRESS_EVERY {
+                reported = Instant::now();
+                let now = scene.progress.snapshot(true);
+                self.report_if_free(|| {
+                    Report::Progress(HostProgress {
+                        completed: now.completed,
+                        failed: now.failed,
+                        bytes: now.bytes,
+                        in_flight: now.in_flight,
+                        late_ns: now.late.0,
+                        p99_ns: now.p99.0,
+                    })
+                });
+            }
+        }
+    }
+
+    /// Gives signs of life, and stops the run when there are none of the coordinator.
+    fn watch(&self) {
+        loop {
+            std::thread::sleep(PING_EVERY);
+            self.report_if_free(|| Report::Alive);
+            let heard = self.heard.load(Relaxed);
+            if Duration::from_nanos(monotonic_ns().saturating_sub(heard)) > SILENCE {
+                self.is_cut.store(true, Relaxed);
+                self.control.stop(Signal::HANG_UP.0);
+                return;
+            }
+        }
     }
 }
 
@@ -137,31 +211,54 @@ impl<W: Write + Send> Rendezvous for Member<W> {
     }
 }
 
-/// Identifies the clock of this process: boot id and time namespace.
-fn clock() -> String {
-    let boot = Root::default().read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let namespace = fs::read_link("/proc/self/ns/time").unwrap_or_default();
-    format!("{boot} {}", namespace.display())
-}
-
 /// Takes part in a run: executes the coordinator's `orders`, and writes to `reports`. `tell` formats messages for the
 /// user about a prepared part; `notice` is called for skipped lines of loads.
 ///
 /// # Errors
 /// The first unreadable message. Errors of the run are reported to the coordinator.
 pub fn take_part<W: Write + Send + 'static>(
-    orders: impl BufRead + Send + 'static,
+    coordinator: Coordinator,
+    orders: impl Read + Send + 'static,
     reports: W,
     control: Arc<Control>,
     tell: impl Fn(&Prepared) -> Vec<String>,
     notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
 ) -> io::Result<()> {
-    let line = Arc::new(Line { out: Mutex::new(reports), control, first_done: Mutex::default() });
-    line.report(&Report::Hello { protocol: PROTOCOL, tool: TOOL.into(), clock: clock() });
+    let line = Arc::new(Line {
+        out: Mutex::new(reports),
+        control,
+        first_done: Mutex::default(),
+        heard: AtomicU64::new(monotonic_ns()),
+        is_cut: AtomicBool::new(false),
+        inputs: Mutex::default(),
+    });
+    let build = match coordinator {
+        Coordinator::Here => None,
+        Coordinator::Elsewhere => Some(hash_of(Path::new("/proc/self/exe"))?.0),
+    };
+    line.report(&Report::Hello { protocol: PROTOCOL, tool: TOOL.into(), clock: own_clock(), build });
     let member = Member { line: line.clone(), orders: Mutex::new(listen(orders, &line)?) };
-    let Some(Order::Prepare { plan, targets, dir, command }) = member.next()? else { return Ok(()) };
+    if coordinator == Coordinator::Elsewhere {
+        let line = line.clone();
+        std::thread::Builder::new().name("signs of life".into()).spawn(move || line.watch())?;
+    }
     let refuse = |why: String| line.report(&Report::Refused { why });
-    let ready = match prepare(&plan, &targets, dir.as_deref(), notice, &line.control) {
+    let (plan, targets, dir, command, inputs) = match member.next()? {
+        Some(Order::Prepare { plan, targets, dir, command, inputs }) => (plan, targets, dir, command, inputs),
+        Some(Order::Collect { dir }) => {
+            collect(&dir, &member);
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    let inputs = match line.inputs().places(&inputs) {
+        Ok(places) => places,
+        Err(why) => {
+            refuse(why);
+            return Ok(());
+        }
+    };
+    let ready = match prepare(&plan, &targets, dir.as_deref(), &inputs, notice, &line.control) {
         Ok(ready) => ready,
         Err(why) => {
             refuse(why);
@@ -172,12 +269,12 @@ pub fn take_part<W: Write + Send + 'static>(
     let environment = ready.environment(&Root::default());
     line.report(&Report::Prepared {
         told: tell(prepared),
-        info: Box::new(prepared.info(TOOL, &command)),
+        info: Box::new(inputs.named_as_typed(prepared.info(TOOL, &command))),
         environment: serde_json::to_value(&environment)?,
         intent: Intent::of(prepared),
     });
     // Dropped here, the part undoes its preparations.
-    let Some(Order::Run { archive }) = member.next()? else { return Ok(()) };
+    let Some(Order::Run { archive, on_hosts }) = member.next()? else { return Ok(()) };
     let dir = match archive.clone().map_or_else(scratch, Ok) {
         Ok(dir) => dir,
         Err(error) => {
@@ -195,8 +292,22 @@ pub fn take_part<W: Write + Send + 'static>(
     if archive.is_none() {
         line.report(&Report::Scratch { dir });
     }
-    match begun.execute(&line.control, &member, |_| {}) {
-        Ok(ended) => deliver(ended, archive.is_none(), &member),
+    let show = |scene: &Scene<'_>| {
+        if on_hosts {
+            line.report_progress(scene);
+        }
+    };
+    match begun.execute(&line.control, &member, show) {
+        // The records stay for those who look for them.
+        Ok(_) if line.is_cut.load(Relaxed) => {}
+        Ok(ended) => {
+            if on_hosts {
+                // An addition: without it, what this machine saw is not known.
+                let _ = sum_up_part(ended.archive.dir());
+            }
+            let (info, skipped) = (inputs.named_as_typed(ended.info), ended.skipped);
+            deliver(ended.archive.dir(), info, skipped, archive.is_none(), &member)
+        }
         Err(error) => refuse(error.to_string()),
     }
     Ok(())
@@ -206,10 +317,14 @@ fn prepare(
     plan: &str,
     targets: &[u16],
     dir: Option<&Path>,
+    inputs: &InputPlaces,
     notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
     control: &Arc<Control>,
 ) -> Result<Ready, String> {
     let plan = Plan::from_toml(plan).map_err(|error| error.to_string())?;
+    let plan = plan.with_input_files(|path| inputs.of(path));
+    let inputs = inputs.clone();
+    let notice = move |path: &Path, found: &Notice| notice(inputs.typed(path), found);
     if let Some(dir) = dir {
         std::env::set_current_dir(dir)
             .map_err(|error| format!("working directory {}: {error}", shown(&dir)))?;
@@ -224,17 +339,32 @@ fn scratch() -> io::Result<PathBuf> {
     Ok(std::env::temp_dir().join(format!("iosonar-part-{}-{}", std::process::id(), monotonic_ns())))
 }
 
+/// Notes when bytes of the coordinator arrive.
+struct Watched<R, W> {
+    from: R,
+    line: Arc<Line<W>>,
+}
+
+impl<R: Read, W> Read for Watched<R, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        self.line.heard.store(monotonic_ns(), Relaxed);
+        Ok(read)
+    }
+}
+
 /// Receives orders in a separate thread: a stop waits neither for preparation nor for requests.
 fn listen<W: Write + Send + 'static>(
-    mut orders: impl BufRead + Send + 'static,
+    orders: impl Read + Send + 'static,
     line: &Arc<Line<W>>,
 ) -> io::Result<Receiver<io::Result<Order>>> {
     let (pass_on, inbox) = channel();
     let line = line.clone();
+    let mut orders = BufReader::new(Watched { from: orders, line: line.clone() });
     let listen = move || {
         while let Some(order) = hear(&mut orders).transpose() {
             let is_last = order.is_err();
-            let order = order.map(|order| line.take(order)).transpose();
+            let order = order.map(|order| line.take(order, &mut orders)).transpose();
             if order.is_some_and(|order| pass_on.send(order).is_err()) || is_last {
                 break;
             }
@@ -252,21 +382,39 @@ fn listen<W: Write + Send + 'static>(
 
 /// Reports the end, after sending the files of the archive if the coordinator cannot read them. They stay until it has
 /// received them: a broken connection loses no record.
-fn deliver<W: Write>(ended: Ended, sends_files: bool, member: &Member<W>) {
-    let dir = ended.archive.dir();
+fn deliver<W: Write>(dir: &Path, info: RunInfo, skipped: u64, sends_files: bool, member: &Member<W>) {
     let sent = match sends_files {
         true => send_files(dir, &member.line).map_err(|error| format!("the records cannot be sent: {error}")),
         false => Ok(()),
     };
     let is_sent = sent.is_ok();
     member.line.report(&match sent {
-        Ok(()) => Report::Done { info: Box::new(ended.info), skipped: ended.skipped },
+        Ok(()) => Report::Done { info: Box::new(info), skipped },
         Err(why) => Report::Refused { why },
     });
     if sends_files && is_sent && member.is_received() {
         // A leftover is in a directory for temporary files.
         let _ = remove_archive(dir);
     }
+}
+
+/// Sends the archive of a part whose coordinator was lost.
+fn collect<W: Write>(dir: &Path, member: &Member<W>) {
+    let refuse = |why: String| member.line.report(&Report::Refused { why });
+    let archive = match Archive::open(dir) {
+        Ok(archive) => archive,
+        Err(error) => return refuse(error.to_string()),
+    };
+    let info = archive.run().clone();
+    if info.part.is_none() {
+        return refuse(format!("{} is no part of a run on several hosts", shown(&dir)));
+    }
+    if archive.is_being_written() {
+        return refuse(format!("{} is still being written: try again later", shown(&dir)));
+    }
+    // An addition, as at the end of a run.
+    let _ = sum_up_part(dir);
+    deliver(dir, info, 0, true, member);
 }
 
 /// Sends the records last: they can be read only with the other files.

@@ -1,6 +1,8 @@
 //! Merges archives: the records of all parts in the order of their completions, on one clock, and facts about the whole
 //! run.
 
+use crate::clock::ClockMap;
+use crate::part::on_host;
 use iosonar_archive::{
     Archive, ArchiveError, Breakage, ClockInfo, LogEnd, LogWriter, PassTimes, PhaseTimes, Record,
     ResolvedSetup, RunInfo, RunState, SeriesLog,
@@ -23,32 +25,43 @@ const AHEAD: usize = 4;
 pub(crate) struct PartResult {
     /// Name in messages.
     pub(crate) name: String,
-    /// Whether it ran on another machine: paths of its targets are paths there.
-    pub(crate) is_remote: bool,
+    /// Its machine; `None` for this one.
+    pub(crate) host: Option<String>,
     /// Numbers of its targets.
     pub(crate) targets: Vec<u16>,
     /// Its archive; `None` if missing or unreadable.
     pub(crate) archive: Option<Archive>,
     /// Facts about its run.
     pub(crate) info: RunInfo,
-    /// Clock correction per phase in nanoseconds; later phases use the last one.
-    pub(crate) shifts: Vec<i64>,
+    /// Its clock.
+    pub(crate) clock: PartClock,
+    /// Its workers have the numbers of the whole run: it is a merged result itself.
+    pub(crate) is_numbered: bool,
     /// Why its part is incomplete, if it is the cause.
     pub(crate) failed: Option<String>,
     /// Why records of its archive are missing in the result, and their location.
     pub(crate) unread: Option<String>,
 }
 
+/// From the times of a part to those of the run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PartClock {
+    pub(crate) map: ClockMap,
+    /// Time zero of the run, on the clocks here and there.
+    pub(crate) here: u64,
+    pub(crate) there: u64,
+}
+
+impl PartClock {
+    /// A time of the part, on the clock of the run. Times before its start are at the start.
+    pub(crate) fn of_run(&self, time: Nanos) -> Nanos {
+        Nanos(self.map.here(self.there.saturating_add(time.0)).here.saturating_sub(self.here))
+    }
+}
+
 /// Message about records in this directory that are missing in the result.
 pub(crate) fn unread(dir: &Path, why: impl Display) -> String {
     format!("its records cannot all be read ({why}); they stay in {}", shown(&dir))
-}
-
-impl PartResult {
-    fn here(&self, phase: u16, time: Nanos) -> Nanos {
-        let shift = self.shifts.get(usize::from(phase)).or(self.shifts.last()).copied().unwrap_or(0);
-        Nanos(time.0.saturating_add_signed(shift))
-    }
 }
 
 /// Writes the records of all parts to a log. An unreadable part does not affect the records of the others: its `unread`
@@ -85,7 +98,7 @@ pub(crate) fn merge_records(plan: &Plan, parts: &mut [PartResult], log: &mut Log
 /// processes and of other machines are skipped.
 pub(crate) fn merge_series(parts: &[PartResult], log: &mut SeriesLog) -> Result<(), ArchiveError> {
     let mut givers: HashMap<Series, usize> = HashMap::new();
-    for (number, part) in parts.iter().enumerate().filter(|(_, part)| !part.is_remote) {
+    for (number, part) in parts.iter().enumerate().filter(|(_, part)| part.host.is_none()) {
         let Some(archive) = &part.archive else { continue };
         let mut written = Ok(());
         archive.for_each_sample(&mut |time, series, value| {
@@ -93,8 +106,8 @@ pub(crate) fn merge_series(parts: &[PartResult], log: &mut SeriesLog) -> Result<
             if is_own || *givers.entry(series.clone()).or_insert(number) != number {
                 return;
             }
-            let appended =
-                log.append(part.here(0, Nanos(time)).0, [(series.to_string().as_str(), value)].into_iter());
+            let appended = log
+                .append(part.clock.of_run(Nanos(time)).0, [(series.to_string().as_str(), value)].into_iter());
             if written.is_ok() {
                 written = appended;
             }
@@ -163,9 +176,9 @@ fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<
 
 /// Converts a record to the whole plan.
 fn moved(plan: &Plan, part: &PartResult, record: Record) -> Record {
-    let here = |time| part.here(record.phase, time);
+    let here = |time| part.clock.of_run(time);
     Record {
-        worker: worker(plan, part, &record),
+        worker: if part.is_numbered { record.worker } else { worker(plan, part, &record) },
         load_time: if record.load_time == record.due { here(record.due) } else { record.load_time },
         due: here(record.due),
         released: record.released.map(here),
@@ -184,15 +197,15 @@ fn worker(plan: &Plan, part: &PartResult, record: &Record) -> u16 {
     record.worker.saturating_add(u16::try_from(loops).unwrap_or(u16::MAX))
 }
 
-/// Merges the facts about the run. `info` has its start.
-pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
+/// Merges the facts about the run. `info` has its start; `is_stopped`: a signal ended it.
+pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult], is_stopped: bool) -> RunInfo {
     let mut info = RunInfo { setup: ResolvedSetup::default(), ..info };
     for part in parts {
         for target in &part.targets {
             let number = usize::from(*target);
             if let (Some(own), Some(of_part)) = (info.targets.get_mut(number), part.info.targets.get(number))
             {
-                own.clone_from(of_part);
+                *own = on_host(part.host.as_deref(), of_part);
             }
         }
         add_times(&mut info, part);
@@ -204,19 +217,21 @@ pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
         add_setup(&mut info.setup, &part.info.setup);
     }
     info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));
-    conclude(&mut info, parts);
+    conclude(&mut info, parts, is_stopped);
     info
 }
 
-/// The run is finished if all parts are. If one broke, the others report only that.
-fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
+/// The run is finished if all parts are. If one broke, the others report only that. If one was lost, the others may have been stopped for
+/// that.
+fn conclude(info: &mut RunInfo, parts: &[PartResult], is_stopped: bool) {
     let reasons = |part: &PartResult| {
         let reasons = part.failed.iter().chain(&part.unread);
         reasons.map(|why| format!("{}: {why}", part.name)).collect::<Vec<_>>()
     };
     let mut reasons: Vec<String> = parts.iter().flat_map(reasons).collect();
-    let is_stopped = |part: &&PartResult| matches!(part.info.state, RunState::Interrupted(_));
-    if let Some(part) = parts.iter().find(is_stopped) {
+    let was_interrupted = |part: &&PartResult| matches!(part.info.state, RunState::Interrupted(_));
+    let interrupted = parts.iter().find(was_interrupted);
+    if let Some(part) = interrupted.filter(|_| is_stopped || reasons.is_empty()) {
         // The run ended by the signal. Keep parts that were lost earlier as lost.
         info.setup.notices.extend(reasons);
         info.state = part.info.state.clone();
@@ -236,15 +251,15 @@ fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
 
 /// Reasons of the early ends of a part's targets.
 fn early_ends(info: &RunInfo, part: &PartResult) -> Vec<String> {
-    let machine = if part.is_remote { format!("{}: ", part.name) } else { String::new() };
     let targets = part.targets.iter().filter_map(|number| info.targets.get(usize::from(*number)));
     let early = targets.filter_map(|target| Some((&target.path, target.ended_early.as_ref()?)));
-    early.map(|(path, why)| format!("{machine}target {path}: {why}")).collect()
+    early.map(|(path, why)| format!("target {path}: {why}")).collect()
 }
 
-fn add_times(info: &mut RunInfo, part: &PartResult) {
+/// Adds the times of a part's phases and passes.
+pub(crate) fn add_times(info: &mut RunInfo, part: &PartResult) {
     for (number, phase) in part.info.phases.iter().enumerate() {
-        let of = |time| part.here(number as u16, time);
+        let of = |time| part.clock.of_run(time);
         let own = PhaseTimes { name: phase.name.clone(), start: of(phase.start), end: of(phase.end) };
         match info.phases.get_mut(number) {
             Some(all) => {
@@ -255,8 +270,8 @@ fn add_times(info: &mut RunInfo, part: &PartResult) {
         }
     }
     let moved = |pass: &PassTimes| PassTimes {
-        start: part.here(pass.phase, pass.start),
-        end: part.here(pass.phase, pass.end),
+        start: part.clock.of_run(pass.start),
+        end: part.clock.of_run(pass.end),
         ..*pass
     };
     info.passes.extend(part.info.passes.iter().map(moved));
@@ -314,17 +329,22 @@ mod tests {
         }
     }
 
-    fn part(folder: &Path, target: u16, shifts: Vec<i64>, records: &[Record]) -> PartResult {
+    fn part(folder: &Path, target: u16, shift: i64, records: &[Record]) -> PartResult {
         let dir = folder.join(target.to_string());
         let writer = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &info()).unwrap();
         writer.record_log().unwrap().append(records).unwrap();
         PartResult {
             name: format!("process {target}"),
-            is_remote: false,
+            host: None,
             targets: vec![target],
             archive: Some(Archive::open(&dir).unwrap()),
             info: info(),
-            shifts,
+            clock: PartClock {
+                map: ClockMap::default(),
+                here: (-shift).max(0) as u64,
+                there: shift.max(0) as u64,
+            },
+            is_numbered: false,
             failed: None,
             unread: None,
         }
@@ -335,8 +355,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let own: Vec<Record> = (1..=1000).map(|n| record(0, 0, (n % 2) as u16, 100 * n)).collect();
         let other = [record(0, 1, 0, 1050), record(0, 1, 1, 1250), record(1, 1, 0, 500_000)];
-        let mut parts =
-            [part(folder.path(), 0, vec![0], &own), part(folder.path(), 1, vec![-1000, 7], &other)];
+        let mut parts = [part(folder.path(), 0, 0, &own), part(folder.path(), 1, -1000, &other)];
         let merged = folder.path().join("merged");
         let writer = ArchiveWriter::create(&merged, &plan(), &serde_json::Value::Null, &info()).unwrap();
         merge_records(&plan(), &mut parts, &mut writer.record_log().unwrap()).unwrap();
@@ -346,15 +365,15 @@ mod tests {
         assert!(all.is_sorted_by_key(time_of));
         assert_eq!(all[0], Record { worker: 2, ..record(0, 1, 0, 50) });
         let last = all.last().unwrap();
-        assert_eq!((last.worker, last.completed, last.due), (2, Some(Nanos(500_007)), Nanos(499_997)));
+        assert_eq!((last.worker, last.completed, last.due), (2, Some(Nanos(499_000)), Nanos(498_990)));
         assert!(all.iter().filter(|r| r.target == 0).all(|r| r.worker < 2));
     }
 
     #[test]
     fn merges_machine_series_from_one_local_process() {
         let folder = tempfile::tempdir().unwrap();
-        let mut parts = [0, 1, 2].map(|target| part(folder.path(), target, vec![0], &[]));
-        parts[0].is_remote = true;
+        let mut parts = [0, 1, 2].map(|target| part(folder.path(), target, 0, &[]));
+        parts[0].host = Some("alpha".into());
         let samples = [
             [("cpu.user_ticks", 1.0), ("sda.read_ios", 1.0), ("self.rss_bytes", 1.0)],
             [("cpu.user_ticks", 2.0), ("sda.read_ios", 2.0), ("self.rss_bytes", 2.0)],
@@ -381,7 +400,7 @@ mod tests {
     #[test]
     fn merge_sums_known_facts_and_names_the_cause() {
         let folder = tempfile::tempdir().unwrap();
-        let mut parts = [part(folder.path(), 0, vec![0], &[]), part(folder.path(), 1, vec![5], &[])];
+        let mut parts = [part(folder.path(), 0, 0, &[]), part(folder.path(), 1, 5, &[])];
         let times = |start, end| PhaseTimes { name: "write".into(), start: Nanos(start), end: Nanos(end) };
         for (part, times) in parts.iter_mut().zip([times(100, 200), times(90, 300)]) {
             part.info.phases = vec![times];
@@ -390,7 +409,7 @@ mod tests {
             let own = usize::from(part.targets[0]);
             part.info.targets[own].size = 4096 + own as u64;
         }
-        let merged = merge_info(info(), &parts);
+        let merged = merge_info(info(), &parts, false);
         assert_eq!(merged.phases, [times(95, 305)]);
         assert_eq!((merged.cpu.user_ns, merged.setup.notices.len()), (14, 1));
         assert_eq!((merged.targets[0].size, merged.targets[1].size), (4096, 4097));
@@ -398,10 +417,13 @@ mod tests {
         parts[0].info.state = RunState::Broken("another process did not do all of phase write".into());
         parts[1].info.state = RunState::Broken("target b: no space left".into());
         parts[1].failed = Some("target b: no space left".into());
-        let state = merge_info(info(), &parts).state;
+        let state = merge_info(info(), &parts, false).state;
         assert_eq!(state, RunState::Broken("process 1: target b: no space left".into()));
         parts[0].info.state = RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT));
-        let stopped = merge_info(info(), &parts);
+        // Without a signal to the coordinator, it was stopped because the other one was lost.
+        let stopped = merge_info(info(), &parts, false);
+        assert_eq!(stopped.state, RunState::Broken("process 1: target b: no space left".into()));
+        let stopped = merge_info(info(), &parts, true);
         assert_eq!(stopped.state, RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT)));
         assert_eq!(stopped.setup.notices, ["a notice", "process 1: target b: no space left"]);
     }
@@ -411,7 +433,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let records: Vec<Record> = (1..=100).map(|n| record(0, 0, 0, 100 * n)).collect();
         let others: Vec<Record> = records.iter().map(|r| Record { target: 1, ..*r }).collect();
-        let mut parts = [part(folder.path(), 0, vec![0], &records), part(folder.path(), 1, vec![0], &others)];
+        let mut parts = [part(folder.path(), 0, 0, &records), part(folder.path(), 1, 0, &others)];
         std::fs::remove_file(folder.path().join("1/records.log")).unwrap();
         let merged = folder.path().join("merged");
         let writer = ArchiveWriter::create(&merged, &plan(), &serde_json::Value::Null, &info()).unwrap();
@@ -419,7 +441,9 @@ mod tests {
         let mut all = 0;
         Archive::open(&merged).unwrap().for_each_record(&mut |_| all += 1).unwrap();
         assert_eq!((all, parts[0].unread.is_none()), (100, true));
-        let RunState::Broken(why) = merge_info(info(), &parts).state else { panic!("it is not whole") };
+        let RunState::Broken(why) = merge_info(info(), &parts, false).state else {
+            panic!("it is not whole")
+        };
         let why = why.to_string();
         assert!(why.starts_with("process 1: its records cannot all be read ("), "{why}");
         assert!(why.ends_with(&format!("they stay in {}", shown(&folder.path().join("1")))), "{why}");
@@ -428,12 +452,12 @@ mod tests {
     #[test]
     fn a_run_whose_targets_all_ended_early_is_broken() {
         let folder = tempfile::tempdir().unwrap();
-        let mut parts = [part(folder.path(), 0, vec![0], &[]), part(folder.path(), 1, vec![0], &[])];
+        let mut parts = [part(folder.path(), 0, 0, &[]), part(folder.path(), 1, 0, &[])];
         parts[0].info.targets[0].ended_early = Some("3 requests failed".into());
-        assert_eq!(merge_info(info(), &parts).state, RunState::Finished);
+        assert_eq!(merge_info(info(), &parts, false).state, RunState::Finished);
         parts[1].info.targets[1].ended_early = Some("it is gone".into());
-        (parts[1].is_remote, parts[1].name) = (true, "host beta".into());
-        let why = "target a: 3 requests failed; host beta: target b: it is gone";
-        assert_eq!(merge_info(info(), &parts).state, RunState::Broken(why.into()));
+        parts[1].host = Some("beta".into());
+        let why = "target a: 3 requests failed; target beta:b: it is gone";
+        assert_eq!(merge_info(info(), &parts, false).state, RunState::Broken(why.into()));
     }
 }

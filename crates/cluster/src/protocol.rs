@@ -7,12 +7,22 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Version of the messages. Both sides must use the same.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Command that starts a participating process.
 pub const TAKE_PART: &str = "take-part";
+
+/// Word after it for a process on another machine: it names its build, and stops when it hears nothing for [`SILENCE`].
+pub const ON_HOST: &str = "on-host";
+
+/// Interval of pings to another machine.
+pub const PING_EVERY: Duration = Duration::from_secs(1);
+
+/// Longest time without a sign of life.
+pub const SILENCE: Duration = Duration::from_secs(10);
 
 /// Maximum length of a line, in bytes. A text of a plan has at most 16 MiB and its expanded form several times as much;
 /// all other messages are shorter.
@@ -32,11 +42,32 @@ pub enum Order {
         dir: Option<PathBuf>,
         /// Command typed by the user.
         command: String,
+        /// Files that the plan reads and that were offered before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        inputs: Vec<InputFile>,
+    },
+    /// These files will be needed: answer which of them are missing.
+    Offer {
+        /// The files.
+        inputs: Vec<InputFile>,
+    },
+    /// A missing file; its bytes follow the line.
+    Input {
+        /// The file.
+        input: InputFile,
+    },
+    /// In place of a plan: send the archive of a part whose coordinator was lost.
+    Collect {
+        /// Its directory.
+        dir: PathBuf,
     },
     /// Start the run, with records in this directory, which does not exist; `None`: choose one, and send it at the end.
     Run {
         /// Directory of the archive.
         archive: Option<PathBuf>,
+        /// Whether it is a part of a run on several machines: it reports progress, and judges what it did.
+        #[serde(default)]
+        on_hosts: bool,
     },
     /// Start a phase at a time of the receiver's `CLOCK_MONOTONIC`, in nanoseconds.
     Begin {
@@ -71,8 +102,8 @@ pub enum Order {
     },
     /// Report the time.
     Ping {
-        /// Echoed in the reply.
-        number: u32,
+        /// Echoed in the answer: when the message was sent, as `CLOCK_MONOTONIC` of the sender.
+        sent: u64,
     },
     /// Stop as on this signal.
     Stop {
@@ -95,6 +126,14 @@ pub enum Report {
         tool: String,
         /// Identifies the clock: equal for processes with the same `CLOCK_MONOTONIC`.
         clock: String,
+        /// SHA-256 of the program; absent on the machine of the coordinator.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        build: Option<String>,
+    },
+    /// Offered files that are missing.
+    Wanted {
+        /// Their hashes.
+        hashes: Vec<String>,
     },
     /// The process cannot execute its part, or not continue.
     Refused {
@@ -143,13 +182,19 @@ pub enum Report {
         /// Whether it was executed completely.
         is_whole: bool,
     },
-    /// Reply to a ping.
+    /// Answer to a ping; times are `CLOCK_MONOTONIC`, in nanoseconds.
     Pong {
-        /// Number from the ping.
-        number: u32,
-        /// `CLOCK_MONOTONIC`, in nanoseconds.
-        time: u64,
+        /// From the ping.
+        sent: u64,
+        /// When the ping arrived.
+        arrived: u64,
+        /// When this answer was sent.
+        answered: u64,
     },
+    /// A sign of life.
+    Alive,
+    /// How far its requests are.
+    Progress(HostProgress),
     /// A file of its archive; its bytes follow the line.
     File {
         /// File name.
@@ -166,6 +211,34 @@ pub enum Report {
     },
 }
 
+/// A file that a plan reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// Its path in the plan.
+    pub path: PathBuf,
+    /// SHA-256 as hexadecimal digits.
+    pub hash: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// How far the requests of a process are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HostProgress {
+    /// Requests that completed.
+    pub completed: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Delay of the latest request.
+    pub late_ns: u64,
+    /// 99th percentile of the response times since the last report.
+    pub p99_ns: u64,
+}
+
 /// Sanitises a report of another machine: its texts become single lines without control characters.
 pub(crate) fn harmless(report: Report) -> Report {
     let mut value = serde_json::to_value(&report).unwrap_or_default();
@@ -174,7 +247,8 @@ pub(crate) fn harmless(report: Report) -> Report {
     serde_json::from_value(value).unwrap_or(report)
 }
 
-fn clean(value: &mut serde_json::Value) {
+/// Makes all texts single lines without control characters.
+pub(crate) fn clean(value: &mut serde_json::Value) {
     use serde_json::Value;
     match value {
         Value::String(text) => *text = one_line(text).into_owned(),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 /// The environment variable that names it.
 const VARIABLE: &str = "RSH";
-/// Default command: it does not ask for a password, and detects a lost connection.
-const DEFAULT: &str = "ssh -T -o BatchMode=yes -o ServerAliveInterval=15";
+/// Default command: it does not ask for a password, and detects a machine that does not answer and a lost connection.
+const DEFAULT: &str = "ssh -T -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=15";
 
 /// The remote shell with its options, as the environment names it.
 pub(crate) fn of_environment() -> Vec<String> {

@@ -1,8 +1,9 @@
 //! A plan of several processes in a session: the checks before its start, and reports to the observer of the session.
 
-use crate::coordinator::{Assembled, Executed, TogetherError};
+use crate::coordinator::{Assembled, TogetherError};
 use crate::launch::Launch;
-use crate::phase_progress::PhaseProgress;
+use crate::results::Executed;
+use crate::run_progress::RunProgress;
 use iosonar_engine::Control;
 use iosonar_plan::Plan;
 use iosonar_runner::{Ended, Error, Notice, Session, Stage, preflight, write_back};
@@ -19,7 +20,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Executes the plan, and merges the records of all processes. The result goes to the directory `dir`, which is created; `show` is
-    /// called for each phase that starts.
+    /// called for each phase that starts, and on several machines while it runs.
     ///
     /// # Errors
     /// The run is refused, a signal came before the first phase, or the result cannot be written.
@@ -27,7 +28,7 @@ impl<'a> Assembled<'a> {
         self,
         session: &Session,
         dir: &Path,
-        show: impl FnMut(PhaseProgress<'_>),
+        show: impl FnMut(&RunProgress<'_>),
     ) -> Result<Ended, Error> {
         let (plan, observer) = (self.plan(), &*session.observer);
         let cautions = preflight::check_together(plan, &self.machines())?;
@@ -41,7 +42,7 @@ impl<'a> Assembled<'a> {
     }
 }
 
-fn error_of(error: TogetherError, control: &Control) -> Error {
+pub(crate) fn error_of(error: TogetherError, control: &Control) -> Error {
     match error {
         TogetherError::Unmerged(_) => Error::broke(error),
         TogetherError::Refused(_) | TogetherError::Archive(_) => Error::refused(error),

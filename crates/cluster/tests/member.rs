@@ -1,7 +1,7 @@
 //! A participating process, with orders and reports through pipes.
 
 use iosonar_cluster::protocol::{Order, Report, hear, say};
-use iosonar_cluster::take_part;
+use iosonar_cluster::{Coordinator, take_part};
 use iosonar_engine::Control;
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ impl Member {
         let (from, orders) = io::pipe().unwrap();
         let (reports, to) = io::pipe().unwrap();
         let part = move || {
-            take_part(BufReader::new(from), to, Arc::new(Control::default()), |_| Vec::new(), |_, _| {})
+            let control = Arc::new(Control::default());
+            take_part(Coordinator::Here, from, to, control, |_| Vec::new(), |_, _| {})
         };
         let thread = std::thread::spawn(part);
         Member {
@@ -65,9 +66,9 @@ impl Member {
     /// Makes it execute a plan of one phase on one target, up to its last report.
     fn run(&mut self, plan: &str, archive: Option<&Path>) -> Report {
         let plan = plan.to_string();
-        self.order(&Order::Prepare { plan, targets: vec![0], dir: None, command: "a test".into() });
+        self.order(&prepare(plan));
         self.until(|report| matches!(report, Report::Prepared { .. }).then_some(()));
-        self.order(&Order::Run { archive: archive.map(Path::to_path_buf) });
+        self.order(&Order::Run { archive: archive.map(Path::to_path_buf), on_hosts: false });
         let earliest = self.until(|report| match report {
             Report::Ready { phase: 0, earliest } => Some(earliest),
             _ => None,
@@ -77,6 +78,10 @@ impl Member {
         self.order(&Order::Next { phase: 0, goes_on: true });
         self.until(|report| matches!(report, Report::Done { .. } | Report::Refused { .. }).then_some(report))
     }
+}
+
+fn prepare(plan: String) -> Order {
+    Order::Prepare { plan, targets: vec![0], dir: None, command: "a test".into(), inputs: Vec::new() }
 }
 
 /// Plan: replays this load on a file in `folder`.
@@ -121,7 +126,6 @@ fn lines_that_were_skipped_are_reported() {
 #[test]
 fn stop_during_preparation_removes_created_files() {
     let folder = tempfile::tempdir().unwrap();
-    let prepare = |plan| Order::Prepare { plan, targets: vec![0], dir: None, command: "a test".into() };
     let mut member = Member::start();
     let plan = replay(folder.path(), &"0.0 ; 0 ; 8 ; R ; 0.0 ; 0.0\n".repeat(2_000_000));
     member.order(&prepare(plan));

@@ -81,6 +81,7 @@ impl Prepared {
         RunInfo {
             started_unix_ns: realtime_ns(),
             origin_monotonic_ns: monotonic_ns(),
+            part: self.part(),
             ..RunInfo::new(tool, command, targets).started_here()
         }
     }

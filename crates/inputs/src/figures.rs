@@ -3,12 +3,12 @@
 use crate::{Input, OpenError};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
-    Detection, DetectorId, During, Judgement, Limits, Machine, OutsideCause, Passing, PathFacts, Story,
-    Summary, Tally, TimeRange, Wanted, pass,
+    Detection, DetectorId, During, HostFacts, HostReport, Judgement, Limits, Machine, OutsideCause, Passing,
+    PathFacts, Story, Summary, Tally, TimeRange, Wanted, pass,
 };
 use iosonar_archive::{ArchiveError, Note, RECORDING, Record, RunInfo};
 use iosonar_evidence::Environment;
-use iosonar_judge::{Case, Samples};
+use iosonar_judge::{Case, Samples, of_hosts};
 use iosonar_plan::{Decimal, Op, Plan};
 use iosonar_story::{Circumstances, Facts};
 use std::convert::Infallible;
@@ -142,7 +142,10 @@ pub(crate) fn summarize(
     let evidence = input.and_then(|input| input.evidence(&summary, info));
     let case = evidence.as_ref().map(|evidence| evidence.case(plan, info, &summary, tally));
     let judgement = case.as_ref().map(iosonar_judge::judge);
-    let judged = Summary { judgement, ..summary.clone() };
+    let reports = input.map(Input::host_reports).unwrap_or_default();
+    let hosts = with_reports(summary.hosts.clone(), &reports);
+    let judgement = judgement.map(|whole| of_hosts(whole, &plan.engine, &hosts, &reports));
+    let judged = Summary { judgement, hosts, ..summary.clone() };
     let extents = input.and_then(|input| input.sampled_extents(plan, &judged, tally));
     let story = iosonar_story::story(&Facts {
         plan,
@@ -152,11 +155,23 @@ pub(crate) fn summarize(
         case: case.as_ref(),
         extents: extents.as_ref(),
     });
+    let story = iosonar_story::with_hosts(story, &judged.hosts);
     let judgement = judged.judgement.clone().map(|judgement| agreeing(judgement, &story));
     let told = Summary { judgement, story: Some(story), ..judged };
     // The advice of a caution depends on the causes in the story.
     let cautions = iosonar_judge::cautions(&told, plan, info, told.judgement.as_ref());
     Summary { cautions, ..told }
+}
+
+/// The machines with what each found about its part.
+fn with_reports(mut hosts: Vec<HostFacts>, reports: &[HostReport]) -> Vec<HostFacts> {
+    for (host, report) in hosts.iter_mut().zip(reports) {
+        host.verdict = report.judgement.as_ref().map(|judgement| judgement.verdict);
+        host.headline.clone_from(&report.headline);
+        host.because.clone_from(&report.because);
+        host.cause = report.cause;
+    }
+    hosts
 }
 
 /// The judgement with the causes of the story: where one outside of the target covers the time of an overload, the load is not said to be
@@ -211,6 +226,12 @@ impl Input {
     pub fn machine(&self) -> Option<Machine> {
         let machine = self.beside(Machine::of(self.archive()?))?;
         Some(machine).filter(|machine| *machine != Machine::default())
+    }
+
+    /// What each machine of a run found about its part; none for a run on one machine, and if it cannot be read.
+    fn host_reports(&self) -> Vec<HostReport> {
+        let reports = self.archive().map(|archive| archive.hosts_json()).unwrap_or_default();
+        serde_json::from_value(reports).unwrap_or_default()
     }
 
     /// Notes of users on a run; none, too, if they cannot be read (see [`Input::unread`]).

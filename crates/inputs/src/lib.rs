@@ -202,7 +202,11 @@ impl Input {
     /// The plan that was executed, and facts about the run; for a load those of a run of it.
     pub fn run(&self) -> (Plan, RunInfo) {
         match &self.kind {
-            Kind::Archive(opened) => (opened.archive.plan().clone(), opened.run()),
+            Kind::Archive(opened) => {
+                let (plan, run) = (opened.archive.plan(), opened.run());
+                // A part of a run is judged by itself.
+                (run.part.as_ref().map_or_else(|| plan.clone(), |targets| plan.part_alone(targets)), run)
+            }
             Kind::Load(load) => load.run(&self.name),
             Kind::Result(result) => (result.imported.plan.clone(), result.imported.run.clone()),
         }

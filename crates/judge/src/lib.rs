@@ -20,6 +20,7 @@ mod fixtures;
 mod forecast;
 #[cfg(test)]
 mod misleading_signals;
+mod of_hosts;
 mod planned;
 mod quiet;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use detectors::wrong_size_device::is_wrong_size;
 pub use detectors::{DETECTORS, about};
 pub use finding::Finding;
 pub use forecast::predict;
+pub use of_hosts::of_hosts;
 pub use planned::{PlannedRun, PlannedTarget};
 pub use quiet::{OthersUse, use_by_others};
 pub use samples::Samples;

@@ -212,7 +212,7 @@ fn without_target(engine: &Engine) -> &'static str {
     }
 }
 
-fn sentence(
+pub(crate) fn sentence(
     claim: Claim,
     engine: &Engine,
     verdict: Verdict,

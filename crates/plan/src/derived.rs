@@ -1,6 +1,6 @@
 //! Facts that follow from a plan: its claim, the parts of its processes, what it changes and which commands it runs, whether it is probed.
 
-use crate::{Claim, Executor, Job, Plan, Probe, Target, Workload};
+use crate::{Claim, Executor, HostRules, Job, Plan, Probe, Target, Workload};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -31,16 +31,25 @@ impl Plan {
         self.targets.iter().filter(is_local).map(|target| target.path.as_path())
     }
 
+    /// Whether a part of it is executed on another machine.
+    pub fn has_hosts(&self) -> bool {
+        self.targets.iter().any(|target| target.executor.host().is_some())
+    }
+
     /// The targets of each process that executes a part of the plan: first those of threads, if there are any.
     pub fn parts(&self) -> Vec<Vec<u16>> {
-        let of = |wanted: bool| {
-            let targets = self.targets.iter().enumerate();
-            let targets = targets.filter(move |(_, target)| (target.executor == Executor::Thread) == wanted);
-            targets.map(|(number, _)| number as u16)
-        };
-        let threads: Vec<u16> = of(true).collect();
-        let processes = of(false).map(|number| vec![number]);
-        [threads].into_iter().filter(|part| !part.is_empty()).chain(processes).collect()
+        let mut parts: Vec<(&Executor, Vec<u16>)> = Vec::new();
+        for (number, target) in self.targets.iter().enumerate() {
+            let executor = &target.executor;
+            let is_own =
+                |part: &&mut (&Executor, Vec<u16>)| part.0 == executor && *executor != Executor::Process;
+            match parts.iter_mut().find(is_own) {
+                Some((_, targets)) => targets.push(number as u16),
+                None => parts.push((executor, vec![number as u16])),
+            }
+        }
+        parts.sort_by_key(|(executor, _)| **executor != Executor::Thread);
+        parts.into_iter().map(|(_, targets)| targets).collect()
     }
 
     /// The part of the plan on these targets. Targets and phases keep their numbers, so requests and data are those of the
@@ -50,6 +59,14 @@ impl Plan {
         let mut part = self.clone();
         part.phases.iter_mut().for_each(|phase| phase.jobs.retain(|job| targets.contains(&job.target)));
         part
+    }
+
+    /// The same part as a plan of one process: nobody else has a part in its requests.
+    #[must_use]
+    pub fn part_alone(&self, targets: &[u16]) -> Plan {
+        let mut part = self.part(targets);
+        part.targets.iter_mut().for_each(|target| target.executor = Executor::Thread);
+        Plan { hosts: HostRules::default(), ..part }
     }
 
     /// The first target that is changed, as far as the plan shows: requests of recorded loads are not in the plan.

@@ -1,5 +1,6 @@
 //! The process that executes the jobs of a target.
 
+use crate::strict::is_default;
 use serde::{Deserialize, Serialize};
 
 /// The process or threads that execute the jobs of a target.
@@ -11,20 +12,50 @@ pub enum Executor {
     Thread,
     /// A separate process on this machine.
     Process,
-    /// A separate process on another machine, started through the system's remote shell.
+    /// A process on another machine, started through the system's remote shell. Targets with equal hosts share one.
     Host(Host),
 }
 
 /// Location of a process on another machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Host argument of the remote shell: `name`, or `user@name`.
     pub name: String,
-    /// Its working directory: the target's path starts there.
+    /// Its working directory, where the target's path starts. Empty: that in which the remote shell starts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dir: String,
-    /// The program `iosonar` on that machine.
+    /// The program `iosonar` on that machine. Empty: this program is sent there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub program: String,
+    /// Whether `sudo -n` starts the program.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sudo: bool,
+    /// Number of the process on that machine: targets with another number have a process of their own.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub process: u16,
+}
+
+impl Host {
+    /// A host to which this program is sent.
+    pub fn new(name: impl Into<String>) -> Host {
+        Host { name: name.into(), ..Host::default() }
+    }
+
+    /// Whether paths of both are paths in one directory of one machine, as far as the names show.
+    pub(crate) fn is_same_place(&self, other: &Host) -> bool {
+        self.name == other.name && self.dir == other.dir
+    }
+}
+
+impl Executor {
+    /// The host, if it is one.
+    pub fn host(&self) -> Option<&Host> {
+        match self {
+            Executor::Host(host) => Some(host),
+            Executor::Thread | Executor::Process => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -43,13 +74,16 @@ mod tests {
     #[test]
     fn executors_round_trip() {
         let mut plan = plan();
-        let host = Host { name: "root@b".into(), dir: "/mnt".into(), program: "iosonar".into() };
+        let host = Host { dir: "/mnt".into(), program: "iosonar".into(), ..Host::new("root@b") };
         plan.targets[0].executor = Executor::Host(host);
+        plan.hosts = HostRules { lost: LostHost::Continue, max_clock_error: Some(Nanos(1_000_000)) };
         plan.validate().unwrap();
         let text = plan.to_toml();
         assert!(text.contains("executor = \"process\"") && text.contains("root@b"), "{text}");
+        assert!(text.contains("lost = \"continue\"") && !text.contains("sudo"), "{text}");
         assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");
-        assert!(!sample().to_toml().contains("executor"));
+        let alone = sample().to_toml();
+        assert!(!alone.contains("executor") && !alone.contains("[hosts]"), "{alone}");
     }
 
     #[test]
@@ -64,10 +98,28 @@ mod tests {
     }
 
     #[test]
+    fn targets_of_equal_hosts_share_a_process() {
+        let host = |name: &str, process| Executor::Host(Host { process, ..Host::new(name) });
+        let mut plan = plan();
+        plan.targets = ["a", "b", "c", "d", "e", "f"].map(Target::new).into();
+        let executors =
+            [host("x", 0), Executor::Process, host("y", 0), host("x", 0), Executor::Thread, host("x", 1)];
+        plan.targets.iter_mut().zip(executors).for_each(|(target, executor)| target.executor = executor);
+        assert_eq!(plan.parts(), [vec![4], vec![0, 3], vec![1], vec![2], vec![5]]);
+    }
+
+    #[test]
+    fn rules_of_hosts_need_hosts() {
+        let mut plan = plan();
+        plan.hosts.lost = LostHost::Continue;
+        assert!(plan.validate().unwrap_err().to_string().starts_with("hosts: no target has a host"));
+    }
+
+    #[test]
     fn rejects_options_unsupported_across_processes() {
         type Spoil = fn(&mut Plan);
         let cases: [(&str, Spoil); 9] = [
-            ("executor", |p| p.engine = Engine::Null),
+            ("executor", |p| p.engine = Engine::Sim(SimModel::default())),
             ("passes", |p| p.phases[0].passes = 2),
             ("meet_every", |p| p.phases[0].coordination.meet_every = Some(3)),
             ("in_turn", |p| {
@@ -90,8 +142,7 @@ mod tests {
                 p.phases[0].jobs[0].workload = Workload::Trace(TraceReplay::of("-"));
             }),
             ("host.name", |p| {
-                let host = Host { name: "-oProxy".into(), dir: "/".into(), program: "iosonar".into() };
-                p.targets[0].executor = Executor::Host(host);
+                p.targets[0].executor = Executor::Host(Host::new("-oProxy"));
             }),
         ];
         for (word, spoil) in cases {

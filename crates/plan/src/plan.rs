@@ -4,8 +4,8 @@ use crate::one_line_strings::one_line_strings;
 use crate::plan_text::PlanText;
 use crate::rules::require;
 use crate::{
-    Access, ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job,
-    Memory, Nanos, Overlap, Pacing, Phase, Probe, RunId, TracePath, Verification,
+    Access, ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, HostRules, Injection,
+    InvalidPlan, Job, Memory, Nanos, Overlap, Pacing, Phase, Probe, RunId, TracePath, Verification,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -74,6 +74,8 @@ pub struct Plan {
     pub inject: Vec<Injection>,
     /// Time between two samples of the machine's counters, 10 ms to 1 h.
     pub sample_every: Nanos,
+    /// Rules of a run on several machines.
+    pub hosts: HostRules,
     /// Targets of the requests; at least one.
     pub targets: Vec<Target>,
     /// The phases, in their order; at least one.
@@ -109,6 +111,7 @@ impl Plan {
             verify: Verification::default(),
             inject: Vec::new(),
             sample_every: Nanos::SECOND,
+            hosts: HostRules::default(),
             targets,
             phases,
             claim: None,
@@ -297,6 +300,7 @@ pub(crate) mod tests {
             watch_order: false,
             trace_path: TracePath::OFF,
             probe: Probe::Off,
+            hosts: HostRules::default(),
             targets: vec![
                 Target::new("/dev/sdx"),
                 Target { size: Some(ByteSize(1 << 30)), ..Target::new("file") },

@@ -3,9 +3,9 @@
 
 use crate::strict::is_default;
 use crate::{
-    Access, ByteSize, Cell, Claim, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, Injection,
-    InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, Probe, RunId, Target,
-    TracePath, Verification, Workload,
+    Access, ByteSize, Cell, Claim, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, HostRules,
+    Injection, InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, Probe, RunId,
+    Target, TracePath, Verification, Workload,
 };
 use iosonar_text::shown;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,8 @@ pub(crate) struct PlanText {
     verify: Verification,
     #[serde(default = "one_second", skip_serializing_if = "is_one_second")]
     sample_every: Nanos,
+    #[serde(default, skip_serializing_if = "is_default")]
+    hosts: HostRules,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     coordination: Option<Coordination>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -132,7 +134,7 @@ impl TryFrom<PlanText> for Plan {
         let PlanText {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
-        let PlanText { overlap, pacing, memory, faults, inject, verify, sample_every, .. } = text;
+        let PlanText { overlap, pacing, memory, faults, inject, verify, sample_every, hosts, .. } = text;
         let PlanText { coordination, targets, phases, claim, anyway, watch_order, trace_path, probe, .. } =
             text;
         let depth = depth.unwrap_or(1);
@@ -168,6 +170,7 @@ impl TryFrom<PlanText> for Plan {
             verify,
             inject,
             sample_every,
+            hosts,
             targets,
             phases,
             claim,
@@ -249,7 +252,7 @@ impl From<Plan> for PlanText {
     fn from(plan: Plan) -> PlanText {
         let is_short = plan.is_short();
         let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
-        let Plan { pacing, memory, faults, verify, inject, sample_every, targets, .. } = plan;
+        let Plan { pacing, memory, faults, verify, inject, sample_every, hosts, targets, .. } = plan;
         let Plan { mut phases, claim, anyway, watch_order, trace_path, probe, .. } = plan;
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
@@ -288,6 +291,7 @@ impl From<Plan> for PlanText {
             faults,
             verify,
             sample_every,
+            hosts,
             coordination,
             inject,
             targets: targets.into_iter().map(target).collect(),

@@ -1,23 +1,27 @@
 //! Rules of a plan of several processes: they meet at the start of each phase, and nowhere else.
 
-use crate::rules::{Result, named, require};
-use crate::{Executor, Host, InvalidPlan, Phase, Plan, Target, Workload};
+use crate::rules::{Result, named, require, time};
+use crate::{Engine, Executor, Host, HostRules, InvalidPlan, Phase, Plan, Target, Workload};
 use iosonar_text::shown;
 use std::collections::HashMap;
 use std::path::Path;
 
 /// Checks the executors of the targets.
 pub(crate) fn validate_executors(plan: &Plan) -> Result {
+    require(plan.has_hosts() || plan.hosts == HostRules::default(), || {
+        InvalidPlan::of("hosts", "no target has a host").remedy("remove it, or give targets an `executor`")
+    })?;
     if !plan.has_processes() {
         return Ok(());
     }
+    time("hosts.max_clock_error", plan.hosts.max_clock_error.unwrap_or_default())?;
     for target in &plan.targets {
-        if let Executor::Host(host) = &target.executor {
+        if let Some(host) = target.executor.host() {
             named(&format!("target {}", shown(&target.path)), validate_host(host))?;
         }
     }
-    require(plan.engine.is_real(), || {
-        InvalidPlan::of("executor", "an engine without I/O runs in one process")
+    require(!matches!(plan.engine, Engine::Sim(_)), || {
+        InvalidPlan::of("executor", "processes have no simulated time in common")
             .remedy("use another `engine`, or remove `executor`")
     })?;
     let is_stdin = |load: &crate::TraceReplay| load.file.as_os_str() == "-";
@@ -45,16 +49,18 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
 
 /// Whether two targets of one name are on one machine, but not executed by threads of one process.
 fn share_a_file(a: &Target, b: &Target) -> bool {
-    let is_remote = |target: &Target| matches!(target.executor, Executor::Host(_));
-    let is_near = a.executor == b.executor || !(is_remote(a) || is_remote(b));
-    let are_threads = a.executor == Executor::Thread && b.executor == Executor::Thread;
+    let is_near = match (a.executor.host(), b.executor.host()) {
+        (Some(a), Some(b)) => a.is_same_place(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    let are_threads = a.executor == b.executor && a.executor != Executor::Process;
     is_near && !are_threads
 }
 
 fn validate_host(host: &Host) -> Result {
+    require(!host.name.is_empty(), || InvalidPlan::of("executor.host.name", "it is empty"))?;
     let fields = [("executor.host.name", &host.name), ("executor.host.program", &host.program)];
     fields.into_iter().try_for_each(|(field, value)| {
-        require(!value.is_empty(), || InvalidPlan::of(field, "it is empty"))?;
         // The remote shell would take it for an option.
         require(!value.starts_with('-'), || InvalidPlan::of(field, "it starts with a dash").value(value))
     })

@@ -79,6 +79,17 @@ impl Ended {
     }
 }
 
+/// Sums up a part of a run, and keeps the summary beside the records, which stay in their log.
+///
+/// # Errors
+/// The records cannot be read, or there is no room.
+pub fn sum_up_part(dir: &Path) -> Result<(), ConcludeError> {
+    let archive = Archive::open(dir)?;
+    let writer = ArchiveWriter::resume(&archive);
+    let figures = Figures::of(&Input::of_archive(archive)?, &SummaryOptions::default())?;
+    Ok(writer.write_summary(&figures.summary.to_json())?)
+}
+
 impl Encoded {
     /// Sums up, and keeps the summary beside the records.
     ///

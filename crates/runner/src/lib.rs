@@ -60,7 +60,7 @@ mod run;
 mod session;
 pub mod write_back;
 
-pub use conclude::{ConcludeError, Concluded, Encoded, Problem, conclude_late, finish, keep};
+pub use conclude::{ConcludeError, Concluded, Encoded, Problem, conclude_late, finish, keep, sum_up_part};
 pub use error::{Error, ErrorKind};
 pub use intent::{Intent, MachineBefore, TargetUse, share_writes};
 pub use observer::{Notice, Observer, Progress, Silent, Stage};

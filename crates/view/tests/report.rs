@@ -321,6 +321,7 @@ fn phases_have_a_column_each_and_no_figures_of_their_sum() {
         number: None,
         phase: None,
         begin_ns: None,
+        submitted_ns: None,
         completed: 1_000,
         failed: 0,
         latency: Some(PartTimes { mean_ns: 1, p50_ns: 143_700, p99_ns: None, max_ns: 2_000_000 }),

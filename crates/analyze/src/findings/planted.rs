@@ -430,6 +430,7 @@ fn of_passes(values: &[f64]) -> PassFindings {
     let part = |(i, value): (usize, &f64)| PartStats {
         phase: None,
         begin_ns: None,
+        submitted_ns: None,
         name: format!("pass {i}"),
         number: Some(i as u32),
         completed: 1_000,

@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+use super::hosts::HostArgs;
 use super::setup::{EngineArgs, SetupArgs};
 use super::verify::VerifyArgs;
 use super::words::{Word, words};
@@ -159,6 +160,8 @@ pub struct SessionArgs {
     pub live: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
+    #[command(flatten)]
+    pub hosts: HostArgs,
 }
 
 /// What is shown while something goes on.

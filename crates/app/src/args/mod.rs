@@ -6,6 +6,7 @@ pub mod blkreplay;
 pub mod cache;
 pub mod calibrate;
 pub mod check;
+pub mod collect;
 pub mod common;
 pub mod compare;
 pub mod convert;
@@ -14,6 +15,7 @@ pub mod dialects;
 pub mod doctor;
 pub mod explain;
 pub mod fill;
+pub mod hosts;
 pub mod knee;
 pub mod layout;
 pub mod live;
@@ -38,6 +40,7 @@ use cache::CacheCommand;
 use calibrate::CalibrateArgs;
 use check::CheckArgs;
 use clap::{Parser, Subcommand};
+use collect::CollectArgs;
 use compare::CompareArgs;
 use convert::{ConvertArgs, InfoArgs};
 use dialects::{IozoneArgs, XddArgs};
@@ -100,6 +103,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Print the summary of a run
     Show(ShowArgs),
+    /// Fetch the records that a lost host of a run has kept
+    Collect(CollectArgs),
     /// Add a note to a part of a result's time, list notes, or remove them
     Note(NoteArgs),
     /// Explain the verdict on a run: what was seen, why it matters, and the remedy

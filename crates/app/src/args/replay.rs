@@ -18,6 +18,7 @@ Examples:
   iosonar replay web.load.gz --target a.img --start 2250 --duration 30 --overlap order
   iosonar replay web.load.gz --target a.img --filter 'select:300..600 | spread:2.0,align=8'
   iosonar replay web.load.gz --target a.img --dry-run --show-plan
+  iosonar replay web.load.gz --on store[01-03]:/dev/sdx --destroy
 
 The progress line: done, elapsed/total, delivered/requested requests per second and their ratio, bytes per second, \
 response times (due to completion) of the last interval, how late the latest request was, q: requests in flight, \
@@ -28,7 +29,7 @@ pub struct ReplayArgs {
     #[arg(required = true, value_name = "LOAD")]
     pub loads: Vec<PathBuf>,
     /// Replay on this block device or regular file; several run at the same time
-    #[arg(long = "target", short = 't', required = true, value_name = "TARGET", num_args = 1..)]
+    #[arg(long = "target", short = 't', required_unless_present = "on", value_name = "TARGET", num_args = 1..)]
     pub targets: Vec<PathBuf>,
     #[command(flatten)]
     pub window: WindowArgs,

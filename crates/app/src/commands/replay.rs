@@ -1,5 +1,6 @@
 //! `iosonar replay`: loads and targets become a plan.
 
+use super::on_hosts;
 use super::setup;
 use super::typed_words::check_replay;
 use crate::args::replay::{ReplayArgs, WindowArgs};
@@ -19,22 +20,25 @@ pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
 }
 
 fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
-    if args.loads.len() > args.targets.len() {
+    let placement = on_hosts::placement(&args.session.hosts)?;
+    let targets = on_hosts::targets(&args.targets, &placement)?;
+    if args.loads.len() > targets.len() {
         return Err(Failure::refused(anyhow!(
             "{} loads for {} targets: a load without a target would not be replayed; name more with --target, or fewer loads",
             args.loads.len(),
-            args.targets.len()
+            targets.len()
         )));
     }
     args.loads.iter().try_for_each(|load| check_is_load(load))?;
     check_options(args)?;
     let size = setup::pretended_size(&args.io)?;
     let job = |index| Job::new(index as u16, args.policy.depth, Workload::Trace(load(args, index)));
-    let targets = args.targets.iter().map(|path| Target { size, ..Target::new(path) }).collect();
-    let phase = Phase::of((0..args.targets.len()).map(job).collect());
+    let phase = Phase::of((0..targets.len()).map(job).collect());
+    let targets = targets.iter().map(|path| Target { size, ..Target::new(path) }).collect();
     let run_id = args.io.run_id.unwrap_or_else(new_run_id);
     let (start_grace, overlap) = (args.window.start_grace, overlap(args));
-    Ok(Plan { start_grace, overlap, ..setup::plan(&args.io, run_id, targets, phase) })
+    let plan = Plan { start_grace, overlap, ..setup::plan(&args.io, run_id, targets, phase) };
+    on_hosts::placed(plan, &placement, &args.session.hosts)
 }
 
 /// Refuses options without effect, and empty windows, in the typed words.

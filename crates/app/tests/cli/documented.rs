@@ -229,6 +229,7 @@ fn run(stage: &Lab, shown: &Shown) -> Ended {
         .current_dir(here.path())
         .env("PATH", path)
         .env("RSH", "sh rsh.sh")
+        .env("XDG_CACHE_HOME", here.path().join("cache"))
         .env("IOSONAR_LEDGER", here.path().join("targets.jsonl"))
         .stdin(Stdio::null());
     Ended::of(shell.output().expect("bash starts"))

@@ -378,7 +378,10 @@ fn cells_of(line: &str) -> Vec<String> {
 fn refuses_endless_lines_of_other_machines() {
     let lab = lab();
     lab.file("one", "alpha /mnt iosonar\n");
-    lab.file("rsh.sh", "head -c 70000000 /dev/zero | tr '\\0' x; sleep 1\n");
+    lab.file(
+        "rsh.sh",
+        "echo iosonar-agent 1 Linux x86_64; head -c 70000000 /dev/zero | tr '\\0' x; sleep 1\n",
+    );
     let command = &mut lab.command("iozone -+m one -t 1 -i 0");
     let ended = Ended::of(command.env("RSH", "sh rsh.sh").output().unwrap());
     assert_eq!(ended.code, 2, "{}", ended.err);

@@ -211,10 +211,13 @@ fn reports_failing_remote_shell() {
     lab.file("one", "alpha /mnt iosonar\n");
     lab.file("ssh", "#!/bin/sh\necho \"$@\"\n");
     tool("chmod", &["+x", lab.path("ssh").to_str().unwrap()]);
+    lab.file("refuses.sh", "echo Permission denied >&2; exit 255\n");
+    lab.file("greets.sh", "echo iosonar-agent 1 Linux x86_64; echo \"$@\"\n");
     for (shell, why) in [
-        ("./ssh -p 7", "host alpha: '-o BatchMode=yes -p 7 alpha 'iosonar' take-part' is no message"),
+        ("./ssh -p 7", "host alpha: it ended without an answer"),
         ("false", "host alpha: it ended without an answer (exit status: 1)"),
-        ("echo", "host alpha: 'alpha 'iosonar' take-part' is no message"),
+        ("sh refuses.sh", "host alpha: Permission denied"),
+        ("sh greets.sh", "host alpha: 'alpha exec sh -c "),
         ("no-such-shell", "host alpha: no-such-shell: "),
     ] {
         let mut command = lab.command("iozone -+m one -t 1 -i 0");
@@ -359,7 +362,8 @@ fn aborted_merge_keeps_records_of_all_processes() {
 fn escapes_text_from_other_hosts() {
     let lab = lab();
     lab.file("one", "alpha /mnt iosonar\n");
-    let shell = "printf 'in the log\\033[2J\\n' >&2\n\
+    let shell = "echo iosonar-agent 1 Linux x86_64; sleep 1\n\
+                 printf 'in the log\\033[2J\\n' >&2\n\
                  printf '%s\\n' '{\"refused\":{\"why\":\"no\\u001b[2J\\niosonar: forged\"}}'\n";
     lab.file("rsh.sh", shell);
     let ended = Running::of(lab.command("iozone -+m one -t 1 -i 0").env("RSH", "sh rsh.sh")).end();

@@ -33,7 +33,7 @@ fn client(line: &str) -> Result<Client, String> {
     if name.starts_with('-') {
         return Err(format!("{name} is no name of a host: the remote shell would take it for an option"));
     }
-    Ok(Client { host: Host { name: name.into(), dir: dir.into(), program: program.into() }, file })
+    Ok(Client { host: Host { dir: dir.into(), program: program.into(), ..Host::new(name) }, file })
 }
 
 #[cfg(test)]

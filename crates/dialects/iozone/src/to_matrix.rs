@@ -1,14 +1,15 @@
 //! Converts a command line to a matrix. Options that contradict each other or would have no effect are refused by name.
 
 use crate::columns::Unit;
-use crate::settings::Settings;
+use crate::settings::{Client, Settings};
 use iosonar_campaign::{
     Burst, CROSSOVER, Calls, Made, Matrix, MixRule, OrderKind, Pair, Series, TESTS, Telemetry, Test, Timed,
     Transfer, pairs,
 };
 use iosonar_dialect_common::UsageError;
 use iosonar_plan::{
-    Access, ByteSize, Data, Dedupe, Engine, Executor, ExtraReads, MmapOptions, Nanos, Order, RunId, ThinkTime,
+    Access, ByteSize, Data, Dedupe, Engine, Executor, ExtraReads, Host, MmapOptions, Nanos, Order, RunId,
+    ThinkTime,
 };
 use iosonar_text::shown;
 use std::path::PathBuf;
@@ -461,7 +462,9 @@ impl Settings {
                 "-+m {file}: it names {clients} clients, and -t has {most} streams: add lines, or use a smaller -t"
             ))),
             (Some(_), true, false) => {
-                Ok(self.clients.iter().map(|client| Executor::Host(client.host.clone())).collect())
+                let clients = self.clients.iter().zip(0..);
+                let host = |(client, process): (&Client, u16)| Host { process, ..client.host.clone() };
+                Ok(clients.map(host).map(Executor::Host).collect())
             }
             (None, true, false) => Ok(vec![Executor::Process; most as usize]),
             _ => Ok(Vec::new()),

@@ -169,6 +169,15 @@ impl Prepared {
         &self.plan
     }
 
+    /// The targets of the part that is executed here; `None` for a whole plan.
+    pub(crate) fn part(&self) -> Option<Vec<u16>> {
+        self.whole.as_ref()?;
+        let mut targets: Vec<u16> = self.plan.jobs().map(|(_, job)| job.target).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        Some(targets)
+    }
+
     /// The plan that results carry.
     pub fn whole_plan(&self) -> &Plan {
         self.whole.as_ref().unwrap_or(&self.plan)

@@ -1,5 +1,6 @@
 //! The summary as plain ASCII text for a terminal, at most 79 columns wide.
 
+mod hosts;
 mod parts;
 mod path;
 
@@ -28,6 +29,7 @@ pub fn summary(summary: &Summary) -> String {
     throughput(&mut out, summary);
     processes(&mut out, summary);
     devices(&mut out, summary);
+    hosts::table(&mut out, summary);
     parts::tables(&mut out, summary);
     health_lines(&mut out, summary);
     limits(&mut out, summary);

@@ -15,43 +15,45 @@ pub(crate) fn has_several_targets(s: &Summary) -> bool {
 /// A table of the phases if there are several, one of the targets, and one of the jobs if a target has several.
 pub(crate) fn tables(out: &mut Lines, s: &Summary) {
     if !s.parts.phases.is_empty() {
-        table(out, "Each phase", &s.parts.phases, |part| part.name.clone(), None);
+        table(out, "Each phase", s.parts.phases.iter(), |part| part.name.clone(), None);
     }
-    if !s.parts.targets.is_empty() {
+    // A single target of each machine would repeat that machine's row.
+    if !s.parts.targets.is_empty() && s.hosts.len() < s.targets.len() {
         let most = |part: &PartStats| {
             let target = part.number.and_then(|n| s.targets.get(n as usize));
             target.and_then(|t: &TargetSummary| t.max_in_flight)
         };
         let name = |part: &PartStats| part.number.map_or(part.name.clone(), |n| format!("target {n}"));
-        table(out, "Each target", &s.parts.targets, name, Some(&most));
+        table(out, "Each target", s.parts.targets.iter(), name, Some(&most));
     }
     // A single job per target would repeat that target's row.
     if s.parts.workers.len() > s.targets.len() {
         let name = |part: &PartStats| part.number.map_or(part.name.clone(), |n| format!("job {n}"));
-        table(out, "Each job", &s.parts.workers, name, None);
+        table(out, "Each job", s.parts.workers.iter(), name, None);
     }
 }
 
 /// Last column of the table: the maximum in flight of a part, if counted.
 type Most<'a> = &'a dyn Fn(&PartStats) -> Option<u64>;
 
-fn table(
+pub(super) fn table<'a>(
     out: &mut Lines,
     title: &str,
-    parts: &[PartStats],
+    parts: impl ExactSizeIterator<Item = &'a PartStats>,
     name: impl Fn(&PartStats) -> String,
     most: Option<Most<'_>>,
 ) {
     let last = if most.is_some() { "depth" } else { "" };
     let heads = ["completed", "failed", "req/s", "p50", "p99", "max", "mean", last];
     out.heading(&row(title, &heads.map(String::from)));
-    for part in parts.iter().take(SHOWN) {
+    let more = parts.len().saturating_sub(SHOWN);
+    for part in parts.take(SHOWN) {
         let cells = cells(part, most.map(|most| most(part).map_or("unknown".to_string(), units::grouped)));
         let name: String = name(part).chars().map(ascii).collect();
         out.line(&row(&format!("  {}", shorten(&name, 11)), &cells));
     }
-    if parts.len() > SHOWN {
-        out.line(&format!("  ... and {} more; --json has them all", parts.len() - SHOWN));
+    if more > 0 {
+        out.line(&format!("  ... and {more} more; --json has them all"));
     }
     let depth = if most.is_some() { " depth: max queue depth." } else { "" };
     out.paragraph("  ", &format!("p50, p99, max: latency. mean: requests in flight, over time.{depth}"));

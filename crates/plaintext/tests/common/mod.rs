@@ -83,6 +83,7 @@ pub fn empty(targets: &[&str]) -> Run {
     };
     Run {
         plan: Plan {
+            hosts: Default::default(),
             version: PLAN_VERSION,
             run_id: 0x0123_4567_89ab,
             seed: 1,
@@ -109,6 +110,8 @@ pub fn empty(targets: &[&str]) -> Run {
             )],
         },
         info: RunInfo {
+            part: None,
+            hosts: Vec::new(),
             directory: None,
             archive_version: ARCHIVE_VERSION,
             tool: "iosonar 0.1.0".into(),

@@ -7,7 +7,7 @@ use super::markup::{
 };
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
-use super::{blame, faults, figures, notes, phases, story, tiles, tree, warnings};
+use super::{blame, faults, figures, hosts, notes, phases, story, tiles, tree, warnings};
 use crate::charts::end_of_time;
 use crate::svg::escape_lines;
 use crate::units::{self, Charset};
@@ -114,6 +114,7 @@ fn first_screen(out: &mut String, report: &Report<'_>) {
     }
     runs().for_each(|(name, run)| faults::write(out, name, run));
     runs().for_each(|(name, run)| phases::write(out, name, run));
+    runs().for_each(|(name, run)| hosts::write(out, name, run));
     runs().take(1).for_each(|(name, run)| overview(out, name, run));
 }
 

@@ -6,6 +6,7 @@ mod blame;
 mod blocks;
 mod faults;
 mod figures;
+mod hosts;
 mod html;
 mod machine;
 mod markup;

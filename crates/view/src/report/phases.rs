@@ -8,11 +8,11 @@ use crate::units::{self, Charset};
 use iosonar_analyze::{PartStats, Rate, Summary};
 use std::fmt::Write as _;
 
-/// A figure of a phase: its path, its value and its text; `None` if the phase has none.
-type Figure = fn(&PartStats) -> Option<(&'static str, f64, String)>;
+/// A figure of a part: its path, its value and its text; `None` if the part has none.
+pub(super) type Figure = fn(&PartStats) -> Option<(&'static str, f64, String)>;
 
-/// Rows of the table.
-const ROWS: [(&str, Figure); 7] = [
+/// Names of the figures of a part.
+pub(super) const FIGURES: [(&str, Figure); 7] = [
     ("done", |p| {
         rate(
             p,
@@ -62,7 +62,7 @@ pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
         let cells = phases.iter().enumerate().map(|phase| cell(phase, of));
         [head.to_string()].into_iter().chain(cells).collect::<Vec<_>>()
     };
-    let rows: Vec<_> = ROWS.into_iter().map(row).collect();
+    let rows: Vec<_> = FIGURES.into_iter().map(row).collect();
     let names: Vec<_> = phases.iter().map(|phase| escape(&phase.name)).collect();
     let head: Vec<&str> = [""].into_iter().chain(names.iter().map(String::as_str)).collect();
     _ = writeln!(out, "<section id=\"phases{}\" aria-label=\"{name}Phases\">", suffix(name));

@@ -105,7 +105,7 @@ fn perform(
         Ok(())
     };
     let (ended, listener) = match plan.has_processes() {
-        true => together::perform(&plan, &args, |_| open().map(|()| dir), timings)?,
+        true => together::perform(&plan, &args, None, |_| open().map(|()| dir), timings)?,
         false => {
             let wish = ProgressOptions::line(&args);
             let show = |scene: &Scene<'_>| progress::show(&wish, scene);

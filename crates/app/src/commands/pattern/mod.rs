@@ -20,10 +20,10 @@ use iosonar_plan::{
 use iosonar_runner::new_run_id;
 use std::path::PathBuf;
 
-/// The plan selected by the options.
-pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
-    let Some(rw) = args.pattern.rw.filter(|_| !args.targets.is_empty()) else {
-        let missing = if args.targets.is_empty() { "--target" } else { "--rw" };
+/// The plan selected by the options, on these targets.
+pub fn plan(args: &RunArgs, targets: &[PathBuf]) -> Result<Plan, Failure> {
+    let Some(rw) = args.pattern.rw.filter(|_| !targets.is_empty()) else {
+        let missing = if targets.is_empty() { "--target" } else { "--rw" };
         return refuse(format!(
             "{missing} is missing: name a plan, as in 'iosonar run plan.toml', or say what to do, as in 'iosonar run \
              --target a.img --rw randread --runtime 60'"
@@ -49,7 +49,7 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         let job = Job::new(number as u16, args.pace.iodepth, Workload::Generated(generator));
         (target, Job { options: options(args), ..job })
     };
-    let (targets, jobs) = args.targets.iter().enumerate().map(target).unzip();
+    let (targets, jobs) = targets.iter().enumerate().map(target).unzip();
     let phase = Phase { passes: args.pace.passes, coordination: coordination(args), ..Phase::of(jobs) };
     let plan = assemble(args, policy(args, &generator)?, targets, phase);
     check_run(&plan)?;

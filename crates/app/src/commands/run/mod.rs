@@ -2,7 +2,8 @@
 
 mod plan_file;
 
-use super::pattern;
+use super::typed_words::check_run;
+use super::{on_hosts, pattern};
 use crate::args::common::SessionArgs;
 use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
@@ -17,10 +18,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Executes a plan.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let placement = on_hosts::placement(&args.session.hosts)?;
     let plan = match &args.plan {
+        Some(_) if !placement.targets().is_empty() => {
+            return Err(Failure::refused(anyhow!(
+                "--on: a plan names its targets: write --on HOST, without a target"
+            )));
+        }
         Some(file) => plan_file::read(file, args)?,
-        None => pattern::plan(args)?,
+        None => pattern::plan(args, &on_hosts::targets(&args.targets, &placement)?)?,
     };
+    let plan = on_hosts::placed(plan, &placement, &args.session.hosts)?;
+    if args.plan.is_none() {
+        check_run(&plan)?;
+    }
     if args.readonly {
         check_reads_only(&plan)?;
     }

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Options that are allowed beside a plan.
-const WITH_PLAN: [&str; 19] = [
+const WITH_PLAN: [&str; 25] = [
     "plan",
     "readonly",
     "anyway",
@@ -34,6 +34,12 @@ const WITH_PLAN: [&str; 19] = [
     "progress",
     "no_progress",
     "progress_every",
+    "on",
+    "remote_path",
+    "send_program",
+    "sudo",
+    "on_lost_host",
+    "max_clock_error",
 ];
 
 /// Reads a plan file. Options set what its user has to permit, and whether targets are probed.
@@ -72,7 +78,7 @@ fn is_accepted(words: &[OsString]) -> Result<(), String> {
     let cli: Cli = crate::parse(words.to_vec()).map_err(|error| error.to_string())?;
     match cli.command {
         Command::Run(args) => {
-            let plan = pattern::plan(&args).map_err(|failure| failure.text())?;
+            let plan = pattern::plan(&args, &args.targets).map_err(|failure| failure.text())?;
             plan.validate().map_err(|why| why.to_string())
         }
         _ => Err("another command".into()),

@@ -62,6 +62,8 @@ fn target(path: &str) -> TargetInfo {
 
 pub fn run(plan: &Plan) -> RunInfo {
     RunInfo {
+        part: None,
+        hosts: Vec::new(),
         directory: None,
         archive_version: ARCHIVE_VERSION,
         tool: "iosonar 9.9.9".into(),

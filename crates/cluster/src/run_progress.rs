@@ -1,10 +1,33 @@
-//! Progress of a run of several processes: the phase that starts.
+//! Progress of a run of several processes.
 
+use crate::protocol::HostProgress;
 use iosonar_text::units;
 use std::fmt;
 use std::time::Duration;
 
-/// Progress of a run. Its `Display` is a line for people.
+/// How far a run is.
+#[derive(Debug, Clone)]
+pub struct RunProgress<'a> {
+    /// Its phase.
+    pub phase: PhaseProgress<'a>,
+    /// Its processes; empty if all are on this machine.
+    pub parts: Vec<PartProgress>,
+}
+
+/// How far a process is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartProgress {
+    /// Its machine.
+    pub name: String,
+    /// Its requests.
+    pub requests: HostProgress,
+    /// Whether it was lost.
+    pub is_lost: bool,
+    /// Whether its part of the phase has ended.
+    pub has_ended: bool,
+}
+
+/// The phase that runs. Its `Display` is a line for people.
 #[derive(Debug, Clone, Copy)]
 pub struct PhaseProgress<'a> {
     /// Number of the starting phase, from 0.

@@ -1,0 +1,25 @@
+//! Options of `collect`.
+
+use super::common::ProgressArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options of `collect`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A host that loses its connection during a run stops, and keeps its records. This command fetches them through ssh, and writes a result \
+with the records of all hosts; the first result stays as it is. The host removes its records when they have arrived.
+Exit codes: 0 fine; 1 it broke; 2 no host has kept records, or one cannot be reached.")]
+pub struct CollectArgs {
+    /// Directory of the result of a run on several hosts
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Write the result into this directory, which must not exist. Default: DIR-collected
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Send this program to the hosts, for example a static one, instead of this program
+    #[arg(long, value_name = "FILE")]
+    pub send_program: Option<PathBuf>,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
+}

@@ -1,0 +1,41 @@
+//! Options of runs on several machines.
+
+use super::words::{Word, words};
+use clap::Args;
+use iosonar_plan::{LostHost, Nanos};
+use std::path::PathBuf;
+
+/// Where a run is executed.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Several machines")]
+pub struct HostArgs {
+    /// Run on these machines through ssh: HOST, HOST:TARGET, node[01-16]:TARGET, or @FILE with one of these a line
+    ///
+    /// A host without a target uses those of --target; 'local' is this machine. If each host has a target, those of --target are on this
+    /// machine. The program is sent to hosts that do not have it, and so are loads. docs/hosts.md has the details.
+    #[arg(long, value_name = "HOST[:TARGET]", num_args = 1..)]
+    pub on: Vec<String>,
+    /// Use the program at this path of the hosts, of the same build as this one; nothing is sent
+    #[arg(long, value_name = "PATH", requires = "on")]
+    pub remote_path: Option<String>,
+    /// Send this program to the hosts, for example a static one, instead of this program
+    #[arg(long, value_name = "FILE", conflicts_with = "remote_path")]
+    pub send_program: Option<PathBuf>,
+    /// Start the program on the hosts by sudo -n
+    #[arg(long, requires = "on")]
+    pub sudo: bool,
+    /// Set what the other hosts do when one is lost. Default: stop
+    ///
+    /// A host is lost when its connection ends, or when it gives no sign of life for 10 s.
+    #[arg(long, value_name = "WHAT", value_parser = words(LOST))]
+    pub on_lost_host: Option<LostHost>,
+    /// Refuse the run if the clock of a host is not known to this time before the start
+    #[arg(long, value_name = "TIME")]
+    pub max_clock_error: Option<Nanos>,
+}
+
+/// What becomes of a run without one of its hosts.
+const LOST: &[Word<LostHost>] = &[
+    ("stop", "Stop issuing; what is recorded is kept", LostHost::Stop),
+    ("continue", "Go on to the end of the run", LostHost::Continue),
+];

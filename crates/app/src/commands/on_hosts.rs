@@ -1,0 +1,47 @@
+//! The machines of a plan, as typed with `--on`.
+
+use crate::args::hosts::HostArgs;
+use crate::exit::Failure;
+use anyhow::anyhow;
+use iosonar_cluster::Placement;
+use iosonar_plan::{Host, HostRules, Plan};
+use std::path::PathBuf;
+
+/// The machines that are typed.
+pub fn placement(args: &HostArgs) -> Result<Placement, Failure> {
+    Placement::parse(&args.on).map_err(|why| Failure::refused(anyhow!("--on {why}")))
+}
+
+/// The typed targets, and after them those that are typed with a machine.
+pub fn targets(typed: &[PathBuf], placement: &Placement) -> Result<Vec<PathBuf>, Failure> {
+    if typed.is_empty() && placement.has_open_hosts() {
+        return Err(Failure::refused(anyhow!(
+            "--on: a host has no target: write HOST:TARGET, or name a target of all hosts with --target"
+        )));
+    }
+    Ok(typed.iter().cloned().chain(placement.targets()).collect())
+}
+
+/// A plan on the typed machines, with the rules that are typed.
+pub fn placed(plan: Plan, placement: &Placement, args: &HostArgs) -> Result<Plan, Failure> {
+    let host = |name: &str| Host {
+        program: args.remote_path.clone().unwrap_or_default(),
+        sudo: args.sudo,
+        ..Host::new(name)
+    };
+    let plan = if placement.is_empty() { plan } else { placement.place(plan, host) };
+    let hosts = HostRules {
+        lost: args.on_lost_host.unwrap_or(plan.hosts.lost),
+        max_clock_error: args.max_clock_error.or(plan.hosts.max_clock_error),
+    };
+    let rules = [
+        ("--on-lost-host", args.on_lost_host.is_some()),
+        ("--max-clock-error", args.max_clock_error.is_some()),
+    ];
+    match rules.into_iter().find(|(_, is_typed)| *is_typed && !plan.has_hosts()) {
+        Some((option, _)) => {
+            Err(Failure::refused(anyhow!("{option} has no effect on one machine: add --on, or remove it")))
+        }
+        None => Ok(Plan { hosts, ..plan }),
+    }
+}

@@ -1,0 +1,172 @@
+//! Progress of a run of several processes: the phase, and a line for each machine.
+
+use crate::args::common::ProgressArgs;
+use crate::output::print_message;
+use crate::progress::Form;
+use iosonar_cluster::{PartProgress, RunProgress};
+use iosonar_text::one_line;
+use iosonar_text::units::{self, Charset};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Interval of lines on a terminal, which are not rewritten.
+const ON_TERMINAL: Duration = Duration::from_secs(2);
+/// Most machines with a line of their own; of more, the slowest ones.
+const MOST_LINES: usize = 16;
+
+/// Prints progress at intervals.
+pub struct HostsProgress {
+    form: Form,
+    /// `None`: nothing is shown.
+    every: Option<Duration>,
+    /// Time of the last line since the start of the run, and what was done then.
+    shown: Duration,
+    done: Vec<PartProgress>,
+}
+
+/// Requests and bytes per second of a machine.
+struct Speed {
+    requests: f64,
+    bytes: f64,
+}
+
+impl HostsProgress {
+    pub fn new(progress: &ProgressArgs) -> HostsProgress {
+        let form = Form::of(progress);
+        let every = match form {
+            Form::Rewritten => Some(ON_TERMINAL),
+            other => other.every(),
+        };
+        HostsProgress { form, every, shown: Duration::ZERO, done: Vec::new() }
+    }
+
+    pub fn show(&mut self, now: &RunProgress<'_>) {
+        let elapsed = now.phase.elapsed.saturating_sub(self.shown);
+        if self.every.is_none_or(|every| elapsed < every) {
+            return;
+        }
+        match self.form {
+            Form::Json(_) => print_message(self.json(now)),
+            _ if now.parts.is_empty() => print_message(now.phase),
+            _ => self.lines(now, elapsed).iter().for_each(print_message),
+        }
+        (self.shown, self.done) = (now.phase.elapsed, now.parts.clone());
+    }
+
+    fn speed(&self, number: usize, part: &PartProgress, elapsed: Duration) -> Speed {
+        let before = self.done.get(number).map(|part| part.requests).unwrap_or_default();
+        let rate =
+            |now: u64, before: u64| now.saturating_sub(before) as f64 / elapsed.as_secs_f64().max(0.001);
+        Speed {
+            requests: rate(part.requests.completed, before.completed),
+            bytes: rate(part.requests.bytes, before.bytes),
+        }
+    }
+
+    /// The sum, and each machine.
+    fn lines(&self, now: &RunProgress<'_>, elapsed: Duration) -> Vec<String> {
+        let parts = now.parts.iter().enumerate();
+        let mut rows: Vec<(Speed, &PartProgress)> =
+            parts.map(|(number, part)| (self.speed(number, part, elapsed), part)).collect();
+        let sum = |of: fn(&Speed) -> f64| rows.iter().map(|(speed, _)| of(speed)).sum::<f64>();
+        let lost = now.parts.iter().filter(|part| part.is_lost).count();
+        let lost = if lost > 0 { format!(" | {lost} lost") } else { String::new() };
+        let clock = units::clock(u64::try_from(now.phase.elapsed.as_nanos()).unwrap_or(u64::MAX));
+        let phase = match now.phase.of {
+            1 => String::new(),
+            of => format!(" | phase {} of {of}: {}", now.phase.number + 1, one_line(now.phase.name)),
+        };
+        let head = format!(
+            "{clock} | {} hosts{lost}{phase} | {} req/s | {}/s",
+            rows.len(),
+            units::request_rate(sum(|speed| speed.requests)),
+            units::bytes(sum(|speed| speed.bytes) as u64),
+        );
+        let more = rows.len().saturating_sub(MOST_LINES);
+        if more > 0 {
+            rows.sort_by(|a, b| a.0.requests.total_cmp(&b.0.requests));
+            rows.truncate(MOST_LINES);
+        }
+        let width = rows.iter().map(|(_, part)| part.name.chars().count()).max().unwrap_or(0).min(24);
+        let row = |(speed, part): &(Speed, &PartProgress)| {
+            let name = one_line(&part.name);
+            let figures = match state(part) {
+                "runs" => format!(
+                    "{:>9} req/s | {:>9}/s | p99 {} | late {} | q {}",
+                    units::request_rate(speed.requests),
+                    units::bytes(speed.bytes as u64),
+                    units::duration(part.requests.p99_ns, Charset::Ascii),
+                    units::duration(part.requests.late_ns, Charset::Ascii),
+                    part.requests.in_flight,
+                ),
+                other => other.to_string(),
+            };
+            format!("  {name:width$} | {figures}")
+        };
+        let more = (more > 0).then(|| format!("  and {more} faster ones"));
+        [head].into_iter().chain(rows.iter().map(row)).chain(more).collect()
+    }
+
+    fn json(&self, now: &RunProgress<'_>) -> Value {
+        let host = |part: &PartProgress| {
+            json!({
+                "name": part.name,
+                "state": state(part),
+                "completed": part.requests.completed,
+                "failed": part.requests.failed,
+                "bytes": part.requests.bytes,
+                "in_flight": part.requests.in_flight,
+                "late_ns": part.requests.late_ns,
+                "p99_ns": part.requests.p99_ns,
+            })
+        };
+        json!({
+            "elapsed_ns": u64::try_from(now.phase.elapsed.as_nanos()).unwrap_or(u64::MAX),
+            "phase": now.phase.number,
+            "hosts": now.parts.iter().map(host).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The state of a machine in a word.
+fn state(part: &PartProgress) -> &'static str {
+    match (part.is_lost, part.has_ended) {
+        (true, _) => "lost",
+        (false, true) => "ended",
+        (false, false) => "runs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_cluster::PhaseProgress;
+    use iosonar_cluster::protocol::HostProgress;
+
+    fn part(name: &str, completed: u64, is_lost: bool) -> PartProgress {
+        let requests =
+            HostProgress { completed, bytes: completed * 4096, p99_ns: 1_200_000, ..HostProgress::default() };
+        PartProgress { name: name.into(), requests, is_lost, has_ended: false }
+    }
+
+    fn progress(parts: Vec<PartProgress>, seconds: u64) -> RunProgress<'static> {
+        let phase = PhaseProgress { number: 0, of: 1, name: "", elapsed: Duration::from_secs(seconds) };
+        RunProgress { phase, parts }
+    }
+
+    #[test]
+    fn lines_have_the_sum_and_each_machine() {
+        let done = vec![part("alpha", 1_000, false), part("b", 1_000, false), part("c", 10, false)];
+        let shown = HostsProgress { form: Form::Silent, every: None, shown: Duration::from_secs(10), done };
+        let now =
+            progress(vec![part("alpha", 3_000, false), part("b", 1_500, false), part("c", 10, true)], 20);
+        let lines = shown.lines(&now, Duration::from_secs(10));
+        assert_eq!(lines[0], "00:20 | 3 hosts | 1 lost | 250 req/s | 1.02 MB/s");
+        assert_eq!(lines[1], "  alpha |       200 req/s |   819 kB/s | p99 1.20 ms | late 0 s | q 0");
+        assert_eq!(lines[3], "  c     | lost");
+        let many = (0..40).map(|n| part(&format!("n{n}"), n * 100, false)).collect();
+        let lines = shown.lines(&progress(many, 20), Duration::from_secs(10));
+        assert_eq!((lines.len(), lines.last().unwrap().as_str()), (18, "  and 24 faster ones"));
+        assert_eq!(shown.json(&now)["hosts"][2]["state"], "lost");
+    }
+}

@@ -1,0 +1,165 @@
+//! Records that a lost machine has kept, added to the result of its run.
+
+use crate::clock::ClockMap;
+use crate::coordinator::Assembled;
+use crate::launch::Launch;
+use crate::merge::{PartClock, PartResult, add_times, merge_records, merge_series};
+use crate::part::on_host;
+use crate::results::report_of;
+use crate::session::error_of;
+use iosonar_analyze::HostReport;
+use iosonar_archive::{Archive, ArchiveWriter, PARTS, RunInfo, remove_archive};
+use iosonar_os::create;
+use iosonar_runner::{Ended, Error, Session};
+use iosonar_text::shown;
+use std::path::{Path, PathBuf};
+
+/// A machine of a result that has kept its records: its number, and where they are.
+type Kept = (usize, PathBuf);
+
+/// Fetches the records of the machines that were lost in a run, and makes a new result with all records in the directory `dir`. The
+/// machines remove their records when they have arrived.
+///
+/// # Errors
+/// No machine has kept records, one cannot be reached or has none, or the new result cannot be written. What was received stays.
+pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) -> Result<Ended, Error> {
+    let (plan, info) = (result.plan(), result.run());
+    let kept = kept(info);
+    if kept.is_empty() {
+        let why = format!("{}: no host was lost that has kept records", shown(&result.dir()));
+        return Err(Error::refused_because(why));
+    }
+    let archive =
+        ArchiveWriter::create(dir, plan, &result.environment_json(), info).map_err(Error::refused)?;
+    let received = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
+    let parts_made = create::new_dir(&received).map_err(Error::broke)?;
+    let stays =
+        |error: Error| Error::broke_because(format!("{error}; what was received is in {}", shown(&received)));
+    let has_received = |number: usize| received.join(number.to_string()).exists();
+    let parts = match fetch(session, setup, result, &kept, &received) {
+        Ok(parts) => parts,
+        Err(error) if (0..kept.len()).any(has_received) => return Err(stays(error)),
+        Err(error) => {
+            // The error counts.
+            let _ = parts_made.remove();
+            archive.discard();
+            return Err(error);
+        }
+    };
+    let ended = merged(result, &kept, parts, archive).map_err(stays)?;
+    for number in 0..kept.len() {
+        // Archives that cannot be removed do not affect the result.
+        let _ = remove_archive(&received.join(number.to_string()));
+    }
+    let _ = parts_made.remove();
+    Ok(ended)
+}
+
+fn kept(info: &RunInfo) -> Vec<Kept> {
+    let hosts = info.hosts.iter().enumerate();
+    let place = hosts.filter_map(|(number, host)| Some((number, host.lost.as_ref()?.records.as_ref()?)));
+    place.map(|(number, dir)| (number, PathBuf::from(dir))).collect()
+}
+
+/// Receives the archives of the machines.
+fn fetch(
+    session: &Session,
+    setup: &Launch,
+    result: &Archive,
+    kept: &[Kept],
+    to: &Path,
+) -> Result<Vec<PartResult>, Error> {
+    let info = result.run();
+    let wanted: Vec<(Vec<u16>, PathBuf)> =
+        kept.iter().map(|(number, dir)| (info.hosts[*number].targets.clone(), dir.clone())).collect();
+    Assembled::fetch(setup, result.plan(), &wanted, to, &session.control)
+        .map_err(|error| error_of(error, &session.control))?;
+    let part = |(place, (number, _)): (usize, &Kept)| {
+        let archive = Archive::open(&to.join(place.to_string())).map_err(Error::broke)?;
+        Ok(part_of(info, *number, archive))
+    };
+    kept.iter().enumerate().map(part).collect()
+}
+
+/// The part of a machine, on the clock of the run as it was read then.
+fn part_of(info: &RunInfo, number: usize, archive: Archive) -> PartResult {
+    let (host, here) = (&info.hosts[number], info.origin_monotonic_ns);
+    let own = archive.run().clone();
+    let map = host.clock.as_ref().map(|clock| ClockMap::of_facts(clock, here)).unwrap_or_default();
+    PartResult {
+        name: format!("host {}", host.name.as_deref().unwrap_or_default()),
+        host: host.name.clone(),
+        targets: host.targets.clone(),
+        clock: PartClock { map, here, there: own.origin_monotonic_ns },
+        info: own,
+        archive: Some(archive),
+        is_numbered: false,
+        failed: None,
+        unread: None,
+    }
+}
+
+/// The result without the targets of the machines that are added.
+fn rest_of(result: &Archive, added: &[PartResult]) -> Result<PartResult, Error> {
+    let is_added = |target: &u16| added.iter().any(|part| part.targets.contains(target));
+    let all = 0..result.plan().targets.len() as u16;
+    Ok(PartResult {
+        name: shown(&result.dir()).to_string(),
+        host: None,
+        targets: all.filter(|target| !is_added(target)).collect(),
+        archive: Some(Archive::open(result.dir()).map_err(Error::broke)?),
+        info: result.run().clone(),
+        clock: PartClock::default(),
+        is_numbered: true,
+        failed: None,
+        unread: None,
+    })
+}
+
+/// Writes the records of the result and of the added parts.
+fn merged(
+    result: &Archive,
+    kept: &[Kept],
+    added: Vec<PartResult>,
+    archive: ArchiveWriter,
+) -> Result<Ended, Error> {
+    let info = info_with(result.run().clone(), kept, &added);
+    let mut reports: Vec<HostReport> = serde_json::from_value(result.hosts_json()).unwrap_or_default();
+    for (part, (number, _)) in added.iter().zip(kept) {
+        if let Some(report) = reports.get_mut(*number) {
+            *report = report_of(part);
+        }
+    }
+    let mut parts = vec![rest_of(result, &added)?];
+    parts.extend(added);
+    let mut made = archive.made_log().map_err(Error::broke)?;
+    merge_records(result.plan(), &mut parts, made.log()).map_err(Error::broke)?;
+    made.publish().map_err(Error::broke)?;
+    if let Some(why) = parts.iter().find_map(|part| part.unread.as_ref()) {
+        return Err(Error::broke_because(why));
+    }
+    // Additions, as at the end of a run.
+    let _ = archive.write_hosts(&serde_json::to_value(reports).unwrap_or_default());
+    let maps = parts.iter().filter_map(|part| part.archive.as_ref()?.maps().ok());
+    let _ = archive.write_maps(maps.flatten());
+    let _ = archive.series_log().and_then(|mut log| merge_series(&parts[..1], &mut log));
+    archive.write_run(&info).map_err(Error::broke)?;
+    Ok(Ended { archive, info, skipped: 0 })
+}
+
+/// The facts about the run with those of the added parts.
+fn info_with(mut info: RunInfo, kept: &[Kept], added: &[PartResult]) -> RunInfo {
+    for (part, (number, _)) in added.iter().zip(kept) {
+        for place in part.targets.iter().map(|target| usize::from(*target)) {
+            if let (Some(own), Some(found)) = (info.targets.get_mut(place), part.info.targets.get(place)) {
+                *own = on_host(part.host.as_deref(), found);
+            }
+        }
+        add_times(&mut info, part);
+        if let Some(lost) = &mut info.hosts[*number].lost {
+            (lost.records, lost.is_collected) = (None, true);
+        }
+    }
+    info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));
+    info
+}

@@ -1,0 +1,117 @@
+//! Files that a plan reads, on a machine to which they were sent: kept under their SHA-256, so they are sent once.
+
+use crate::protocol::InputFile;
+use crate::sent_program::hash_of;
+use iosonar_archive::RunInfo;
+use iosonar_os::create::{Unfinished, new_private_dirs};
+use iosonar_text::shown;
+use std::env;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Input files of this machine's user.
+#[derive(Debug, Default)]
+pub(crate) struct InputCache {
+    /// Why a file could not be stored.
+    failed: Option<String>,
+}
+
+/// Where the input files of a plan are here.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct InputPlaces(Vec<(PathBuf, PathBuf)>);
+
+/// The directory of a file, in the cache of the user.
+fn dir_of(hash: &str) -> io::Result<PathBuf> {
+    let is_plain = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named = |variable| env::var_os(variable).map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let cache = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
+    match cache.filter(|_| is_plain) {
+        Some(cache) => Ok(cache.join("iosonar").join(hash)),
+        None => Err(io::Error::new(io::ErrorKind::NotFound, "HOME is not set, so there is no cache for it")),
+    }
+}
+
+/// Its file: it has the name that it has elsewhere, as names may say what a file is.
+fn path_of(input: &InputFile) -> io::Result<PathBuf> {
+    let name = input.path.file_name().map_or_else(|| "input".into(), PathBuf::from);
+    Ok(dir_of(&input.hash)?.join(name))
+}
+
+impl InputCache {
+    /// Hashes of those that are not here.
+    pub(crate) fn missing(&self, inputs: &[InputFile]) -> Vec<String> {
+        let is_here = |input: &&InputFile| {
+            let length = path_of(input).and_then(|path| path.metadata()).map(|file| file.len());
+            length.is_ok_and(|length| length == input.bytes)
+        };
+        inputs.iter().filter(|input| !is_here(input)).map(|input| input.hash.clone()).collect()
+    }
+
+    /// Stores a file from the stream. All of its bytes are read in any case: an order follows them.
+    pub(crate) fn receive(&mut self, input: &InputFile, from: &mut impl Read) {
+        let mut bytes = from.take(input.bytes);
+        let stored = store(input, &mut bytes);
+        let drained = io::copy(&mut bytes, &mut io::sink());
+        if let Err(error) = stored.and(drained) {
+            self.failed = Some(format!("{} cannot be stored there: {error}", shown(&input.path)));
+        }
+    }
+
+    /// Where all of them are.
+    pub(crate) fn places(&self, inputs: &[InputFile]) -> Result<InputPlaces, String> {
+        if let Some(why) = &self.failed {
+            return Err(why.clone());
+        }
+        let place = |input: &InputFile| Ok((input.path.clone(), path_of(input)?));
+        let places: io::Result<Vec<_>> = inputs.iter().map(place).collect();
+        places.map(InputPlaces).map_err(|error| error.to_string())
+    }
+}
+
+fn store(input: &InputFile, from: &mut impl Read) -> io::Result<u64> {
+    let path = path_of(input)?;
+    let dir = dir_of(&input.hash)?;
+    match new_private_dirs(&dir) {
+        // Another process of this user may store the same file.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let mut file = Unfinished::begin(&dir)?;
+    let copied = io::copy(from, file.file())?;
+    if copied != input.bytes {
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!("{copied} of {} bytes came", input.bytes),
+        ));
+    }
+    file.name_over(&path)?;
+    match hash_of(&path)? {
+        (hash, _) if hash == input.hash => Ok(copied),
+        _ => {
+            std::fs::remove_file(&path)?;
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it has changed on its way"))
+        }
+    }
+}
+
+impl InputPlaces {
+    /// Where a file of the plan is here.
+    pub(crate) fn of(&self, typed: &Path) -> Option<PathBuf> {
+        self.0.iter().find(|(path, _)| path == typed).map(|(_, place)| place.clone())
+    }
+
+    /// The path in the plan of a file here.
+    pub(crate) fn typed<'a>(&'a self, place: &'a Path) -> &'a Path {
+        self.0.iter().find(|(_, here)| here == place).map_or(place, |(path, _)| path)
+    }
+
+    /// Facts about a run with the paths of the plan.
+    pub(crate) fn named_as_typed(&self, mut info: RunInfo) -> RunInfo {
+        for target in &mut info.targets {
+            for (typed, place) in &self.0 {
+                target.source = target.source.replace(&*place.to_string_lossy(), &typed.to_string_lossy());
+            }
+        }
+        info
+    }
+}

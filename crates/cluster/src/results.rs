@@ -1,0 +1,148 @@
+//! The results of all processes, merged into one archive.
+
+use crate::coordinator::{Assembled, TogetherError};
+use crate::merge::{PartClock, PartResult, merge_info, merge_records, merge_series, unread};
+use crate::part::Part;
+use crate::protocol::clean;
+use iosonar_analyze::{HostReport, Summary};
+use iosonar_archive::{Archive, ArchiveWriter, LOG, RunInfo, RunState, TOOL, remove_archive};
+use iosonar_os::made::Made;
+use iosonar_runner::Ended;
+use iosonar_text::shown;
+use std::path::Path;
+
+/// A finished run. Each process has separate records.
+pub(crate) struct Executed<'a> {
+    all: Assembled<'a>,
+    archive: ArchiveWriter,
+    /// Facts at the start.
+    info: RunInfo,
+    /// Directory of the processes' archives, until they are merged.
+    parts: Made,
+    /// End of the last phase.
+    ended: u64,
+    /// A signal came.
+    is_stopped: bool,
+}
+
+impl<'a> Executed<'a> {
+    pub(crate) fn new(
+        all: Assembled<'a>,
+        archive: ArchiveWriter,
+        info: RunInfo,
+        parts: Made,
+        ended: u64,
+        is_stopped: bool,
+    ) -> Executed<'a> {
+        Executed { all, archive, info, parts, ended, is_stopped }
+    }
+
+    /// Merges all results. The archives of the processes are removed after that.
+    ///
+    /// # Errors
+    /// Writing failed; the archives of the processes stay.
+    pub(crate) fn merge(mut self) -> Result<Ended, TogetherError> {
+        // State in case the program is killed meanwhile. A full disk also shows in the records.
+        let why =
+            format!("the records of its processes are not merged; they are in {}", shown(&self.parts.path()));
+        let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why.into()), ..self.info.clone() });
+        let (origin, ended) = (self.all.origin(), self.ended);
+        if self.all.plan().has_hosts() {
+            self.info.hosts = self.all.parts_mut().iter().map(|part| part.host_run(origin, ended)).collect();
+        }
+        let mut results: Vec<PartResult> = self.all.parts_mut().iter_mut().map(result_of).collect();
+        let merged = self.write_records(&mut results).and_then(|()| {
+            self.add_evidence(&results);
+            let info = merge_info(self.info.clone(), &results, self.is_stopped);
+            self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
+        });
+        let info = merged.map_err(|why| {
+            let parts = shown(self.parts.path());
+            TogetherError::Unmerged(format!("{why}; the records of each process are in {parts}"))
+        })?;
+        for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
+            // Archives that cannot be removed do not affect the result.
+            let _ = remove_archive(&self.parts.path().join(number.to_string()));
+        }
+        // A non-empty directory stays.
+        let _ = self.parts.remove();
+        let skipped = self.all.parts_mut().iter().map(|part| part.skipped).sum();
+        Ok(Ended { archive: self.archive, info, skipped })
+    }
+
+    /// Adds samples of this machine's counters, and extent maps of files here. They are supplementary: errors do not
+    /// fail the result.
+    fn add_evidence(&self, results: &[PartResult]) {
+        if self.all.plan().has_hosts() {
+            let reports: Vec<HostReport> = results.iter().map(report_of).collect();
+            let _ = self.archive.write_hosts(&serde_json::to_value(reports).unwrap_or_default());
+        }
+        let maps = results.iter().filter_map(|part| part.archive.as_ref()?.maps().ok());
+        let _ = self.archive.write_maps(maps.flatten());
+        if results.iter().any(|part| part.host.is_none() && part.archive.is_some()) {
+            let _ = self.archive.series_log().and_then(|mut log| merge_series(results, &mut log));
+        }
+    }
+
+    fn write_records(&self, results: &mut [PartResult]) -> Result<(), String> {
+        let mut made = self.archive.made_log().map_err(|error| error.to_string())?;
+        merge_records(self.all.plan(), results, made.log())
+            .map_err(|error| format!("the records cannot be written: {error}"))?;
+        made.publish().map_err(|error| error.to_string())
+    }
+}
+
+/// Result of a process. That of a lost process is the content of its log.
+fn result_of(part: &mut Part) -> PartResult {
+    let status = part.process.dismiss();
+    let (archive, unread) = archive_of(part);
+    let known = part.done.take().or_else(|| archive.as_ref().map(|archive| archive.run().clone()));
+    let prepared = part.prepared.as_ref().map(|prepared| prepared.info.clone());
+    let info = known.or(prepared).unwrap_or_else(|| RunInfo::new(TOOL, "", Vec::new()));
+    let lost = part.lost.take().map(|why| match (why.is_empty(), status) {
+        (true, Some(status)) => format!("its process ended before the run did ({status})"),
+        (true, None) => "its process ended before the run did".into(),
+        (false, _) => why,
+    });
+    let elsewhere = part.scratch.as_ref().filter(|_| !part.starts.is_empty());
+    let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", shown(&dir)));
+    let is_cause = part.is_cause || part.ended.is_some_and(|(_, is_whole)| !is_whole);
+    let broken = match &info.state {
+        RunState::Broken(why) if is_cause => Some(why.to_string()),
+        _ => None,
+    };
+    let (here, there) = part.starts.first().copied().unwrap_or_default();
+    PartResult {
+        name: part.process.name.clone(),
+        host: part.host.clone(),
+        targets: part.targets.clone(),
+        archive,
+        info,
+        clock: PartClock { map: part.clock_map(), here, there },
+        is_numbered: false,
+        failed: lost.or(broken).map(|why| why + &elsewhere.unwrap_or_default()),
+        unread,
+    }
+}
+
+/// What a machine found about its part. It may be another machine, whose texts are made harmless.
+pub(crate) fn report_of(part: &PartResult) -> HostReport {
+    let mut json = part.archive.as_ref().map(Archive::summary_json).unwrap_or_default();
+    clean(&mut json);
+    HostReport::of(part.host.clone(), serde_json::from_value::<Summary>(json).ok())
+}
+
+/// Opens the archive of a process, if it exists; also returns why it is unreadable.
+fn archive_of(part: &Part) -> (Option<Archive>, Option<String>) {
+    let Some(dir) = part.process.archive.get().filter(|dir| dir.exists()) else { return (None, None) };
+    match Archive::open(dir) {
+        Ok(archive) => (Some(archive), None),
+        // The process was lost, which already explains the missing records.
+        Err(_) if part.lost.is_some() && !has_records(dir) => (None, None),
+        Err(error) => (None, Some(unread(dir, error))),
+    }
+}
+
+fn has_records(archive: &Path) -> bool {
+    archive.join(LOG).exists()
+}

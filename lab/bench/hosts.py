@@ -1,0 +1,112 @@
+"""The line `hosts`: runs on several machines, here agents behind an sshd on loopback with a clock of its own, on the null engine."""
+
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+
+from core import Failed, Row, Skip, say
+
+AGENTS = [2, 8, 32]
+
+
+def line_hosts(bench):
+    """agents behind an sshd on loopback: from command to first request, skew of the first requests, cost on the issuing loop"""
+    for program in ["ssh", "ssh-keygen", "unshare"]:
+        if not shutil.which(program):
+            raise Skip(f"{program} is not here")
+    if os.geteuid() != 0 or not os.path.exists("/usr/sbin/sshd"):
+        raise Skip("an sshd with a clock of its own needs root and openssh-server")
+    with Sshd() as sshd:
+        rows = []
+        for agents in AGENTS[:1] if bench.tiny else AGENTS:
+            rows += starts(bench, sshd, agents)
+        return rows + [cost(bench, sshd)]
+
+
+class Sshd:
+    """An sshd with its own keys, in a time namespace that is 100 s ahead."""
+
+    def __enter__(self):
+        self.dir = tempfile.mkdtemp(prefix="iosonar-bench-sshd.")
+        path = lambda name: os.path.join(self.dir, name)
+        for key in ["host_key", "key"]:
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path(key)], check=True)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        os.makedirs("/run/sshd", exist_ok=True)
+        with open(path("sshd_config"), "w") as file:
+            file.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {path('host_key')}\nAuthorizedKeysFile {path('key.pub')}\n"
+                       f"StrictModes no\nUsePAM no\nPidFile none\nMaxStartups 200\nMaxSessions 200\n"
+                       f"SetEnv IOSONAR_LEDGER=off TMPDIR={self.dir}\n")
+        with open(path("ssh_config"), "w") as file:
+            file.write(f"Host *\nHostName 127.0.0.1\nPort {port}\nIdentityFile {path('key')}\nIdentitiesOnly yes\n"
+                       "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n")
+        self.child = subprocess.Popen(["unshare", "--time", "--fork", "--kill-child", "--monotonic", "100", "/usr/sbin/sshd", "-D",
+                                       "-f", path("sshd_config")], stderr=subprocess.DEVNULL)
+        self.shell = f"ssh -T -F {path('ssh_config')}"
+        for _ in range(200):
+            if subprocess.run([*self.shell.split(), "any", "true"], stderr=subprocess.DEVNULL).returncode == 0:
+                return self
+            time.sleep(0.1)
+        raise Failed("sshd does not answer")
+
+    def __exit__(self, *_):
+        self.child.kill()
+        self.child.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def run(bench, sshd, places, arguments):
+    """A run on these places; without any, here. Its run.json and its summary, and the time from the command to its first request."""
+    out = bench.path("hosts")
+    where = ["--on", *places, "--remote-path", bench.iosonar] if places else ["-t", "t"]
+    command = [bench.iosonar, "run", *where, "--engine", "null", "--size", "1g", "--rw", "randread", "--bs", "4k", "--out", out,
+               "--no-progress", *arguments]
+    begun = time.time()
+    ended = subprocess.run(command, cwd=bench.scratch, env={**os.environ, "RSH": sshd.shell}, capture_output=True, text=True)
+    try:
+        if ended.returncode not in (0, 4):
+            raise Failed(f"iosonar run --on: code {ended.returncode}: {ended.stderr.strip()[-300:]}")
+        with open(os.path.join(out, "run.json")) as info, open(os.path.join(out, "summary.json")) as summary:
+            info, summary = json.load(info), json.load(summary)
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
+    return info, summary, info["started_unix_ns"] / 1e9 - begun
+
+
+def starts(bench, sshd, agents):
+    """How long so many agents take to start, and how far apart they do."""
+    start = Row("hosts", f"{agents} agents: from command to first request", "s", digits=2)
+    skew = Row("hosts", f"{agents} agents: first requests within", "ms", digits=2)
+    known = Row("hosts", f"{agents} agents: clocks known to, during the run", "ms", digits=2)
+    for _ in range(bench.pairs):
+        places = [f"h{number}:t" for number in range(agents)]
+        _, summary, seconds = run(bench, sshd, places, ["--rate-iops", "500", "--runtime", "1"])
+        hosts = summary["hosts"]
+        first = [host["submitted_ns"] for host in hosts]
+        start.add(seconds)
+        skew.add((max(first) - min(first)) / 1e6)
+        known.add(max(host["clock"]["max_error_ns"] for host in hosts) / 1e6)
+    return [start, skew, known]
+
+
+def cost(bench, sshd):
+    """What exchanges and progress take from a closed loop: the same run here and behind the connection, in turn."""
+    row = Row("hosts", "closed loop of an agent beside one here: time of a request", "ns", aim="at most 1.01 times", digits=1)
+    row.verdict = lambda ours, theirs, ratio: None if ratio is None else ratio - 1.01
+    seconds = "0.5" if bench.tiny else "5"
+    for _ in range(1 if bench.tiny else max(bench.pairs, 5)):
+        of = {}
+        for places in [["h0:t"], []]:
+            _, summary, _ = run(bench, sshd, places, ["--iodepth", "32", "--runtime", seconds])
+            rate = summary["throughput"]["delivered"]["requests_per_second"]
+            of[bool(places)] = 1e9 / rate
+        row.add(of[True], of[False])
+    say(f"   a request takes {statistics.median(row.ours):.1f} ns behind the connection")
+    return row
