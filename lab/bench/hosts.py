@@ -100,6 +100,7 @@ def cost(bench, sshd):
     """What exchanges and progress take from a closed loop: the same run here and behind the connection, in turn."""
     row = Row("hosts", "closed loop of an agent beside one here: time of a request", "ns", aim="at most 1.01 times", digits=1)
     row.verdict = lambda ours, theirs, ratio: None if ratio is None else ratio - 1.01
+    row.other = "here"
     seconds = "0.5" if bench.tiny else "5"
     for _ in range(1 if bench.tiny else max(bench.pairs, 5)):
         of = {}

@@ -22,7 +22,7 @@ pub struct HostFacts {
     /// The verdict that it made of its part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// What happened there, in its own words.
+    /// Its own headline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
     /// Why.
@@ -31,9 +31,15 @@ pub struct HostFacts {
     /// The cause of most of the time that its requests lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The part of that time with this cause, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_request_seconds: Option<f64>,
+    /// The remedy that it names.
+    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
 }
 
-/// What a machine found about its part of a run: `hosts.json` of an archive has one of each.
+/// The findings of a machine on its part of a run: `hosts.json` of an archive has those of each.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HostReport {
     /// Its name in the plan; absent for the machine of the coordinator.
@@ -51,13 +57,19 @@ pub struct HostReport {
     /// The cause of most of the time that its requests lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The part of that time with this cause, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_request_seconds: Option<f64>,
+    /// The remedy that it names.
+    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
 }
 
 /// Name of the machine of the coordinator.
 pub const THIS_HOST: &str = "here";
 
 impl HostReport {
-    /// What is known from the summary of a part.
+    /// The findings in the summary of a part.
     pub fn of(name: Option<String>, summary: Option<Summary>) -> HostReport {
         let story = summary.as_ref().and_then(|summary| summary.story.as_ref());
         HostReport {
@@ -66,6 +78,9 @@ impl HostReport {
             because: story
                 .map_or(Vec::new(), |story| story.because.iter().map(|one| one.text.clone()).collect()),
             cause: story.and_then(Story::main_cause),
+            lost_request_seconds: story
+                .and_then(|story| Some(story.lost_request_seconds * story.shares.first()?.share)),
+            remedy: story.and_then(|story| story.remedy.clone()),
             judgement: summary.and_then(|summary| summary.judgement),
         }
     }
@@ -87,7 +102,7 @@ pub struct HostClockFacts {
     pub max_error_ns: u64,
     /// Greatest error of its agreed start.
     pub start_error_ns: u64,
-    /// Its rate against that of the coordinator's machine, in parts per billion; absent if the run is too short to tell.
+    /// Its rate against that of the coordinator's machine, in parts per billion; absent if the run is too short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift_ppb: Option<i64>,
     /// Time of a step of the clock; no order of events is known after it.
@@ -113,6 +128,8 @@ pub(crate) fn host_facts(parts: &PartsTally, info: &RunInfo) -> Vec<HostFacts> {
         headline: None,
         because: Vec::new(),
         cause: None,
+        lost_request_seconds: None,
+        remedy: None,
     };
     info.hosts.iter().map(facts).collect()
 }

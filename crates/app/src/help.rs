@@ -32,7 +32,7 @@ pub fn command(width: usize) -> Command {
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Measure", &["doctor", "fill", "run", "knee", "matrix", "calibrate"]),
     ("Record and replay", &["record", "replay", "check", "verify"]),
-    ("Look", &["show", "live", "plot", "report", "analyze", "note"]),
+    ("Look", &["show", "live", "plot", "report", "analyze", "note", "collect"]),
     ("Compare and judge", &["compare", "explain"]),
     ("Files", &["layout", "cache"]),
     ("Traces and loads", &["info", "convert", "load"]),

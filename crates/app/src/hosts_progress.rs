@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Interval of lines on a terminal, which are not rewritten.
 const ON_TERMINAL: Duration = Duration::from_secs(2);
-/// Most machines with a line of their own; of more, the slowest ones.
+/// Most machines with a separate line; of more, the slowest ones.
 const MOST_LINES: usize = 16;
 
 /// Prints progress at intervals.
@@ -161,8 +161,8 @@ mod tests {
         let now =
             progress(vec![part("alpha", 3_000, false), part("b", 1_500, false), part("c", 10, true)], 20);
         let lines = shown.lines(&now, Duration::from_secs(10));
-        assert_eq!(lines[0], "00:20 | 3 hosts | 1 lost | 250 req/s | 1.02 MB/s");
-        assert_eq!(lines[1], "  alpha |       200 req/s |   819 kB/s | p99 1.20 ms | late 0 s | q 0");
+        assert_eq!(lines[0], "00:20 | 3 hosts | 1 lost | 250 req/s | 1000 KiB/s");
+        assert_eq!(lines[1], "  alpha |       200 req/s |   800 KiB/s | p99 1.20 ms | late 0 s | q 0");
         assert_eq!(lines[3], "  c     | lost");
         let many = (0..40).map(|n| part(&format!("n{n}"), n * 100, false)).collect();
         let lines = shown.lines(&progress(many, 20), Duration::from_secs(10));

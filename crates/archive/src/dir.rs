@@ -51,7 +51,7 @@ pub const SUMMARY: &str = "summary.json";
 /// HdrHistogram interval log of a finished run.
 pub const HISTOGRAMS: &str = "histograms.hlog";
 
-/// What each machine of a run found about its part, as JSON.
+/// Findings of each machine of a run on its part, as JSON.
 const HOSTS: &str = "hosts.json";
 
 /// Directory with the events of a recording.
@@ -330,7 +330,7 @@ impl ArchiveWriter {
         write_whole(&self.dir.join(SUMMARY), json)
     }
 
-    /// Writes what each machine of the run found about its part.
+    /// Writes the findings of each machine of the run on its part.
     ///
     /// # Errors
     /// Writing failed.
@@ -730,7 +730,7 @@ impl Archive {
         self.json(SUMMARY)
     }
 
-    /// What each machine of the run found about its part, as JSON; null if missing or unreadable.
+    /// Findings of each machine of the run on its part, as JSON; null if missing or unreadable.
     pub fn hosts_json(&self) -> serde_json::Value {
         self.json(HOSTS)
     }

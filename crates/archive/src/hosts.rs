@@ -29,7 +29,7 @@ pub struct HostClock {
     pub max_error_ns: u64,
     /// Greatest error of the agreed start of the first phase.
     pub start_error_ns: u64,
-    /// Its rate against that of this machine, in parts per billion; absent if the run is too short to tell.
+    /// Its rate against that of this machine, in parts per billion; absent if the run is too short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift_ppb: Option<i64>,
     /// Time of a step that neither the error nor a drift of 500 ppm explains; no order of events is known after it.

@@ -1,19 +1,22 @@
 //! The clock of another machine, read by exchanges of a message and its answer.
 //!
-//! The answer carries when the message arrived and when the answer left, on the other clock. Whatever the delays of both ways are, the
+//! The answer carries when the message arrived and when the answer left, on the other clock. For any delays of both ways, the
 //! middle of the exchange is known to half of the time that it spent on the way (Cristian, "Probabilistic clock synchronization", 1989;
 //! RFC 5905, section 8). Between two readings the difference is a line; the error grows with the distance to the nearer one.
 
 use iosonar_archive::{ClockReading, HostClock};
 use iosonar_host::Root;
+use iosonar_text::shown;
 use std::fs;
 
-/// Greatest drift of two clocks in the time between readings, in parts per million: crystals wander by less.
+/// Least departure of a clock from the line between two readings, in parts per million: crystals wander by less.
 const WANDER_PPM: u64 = 15;
-/// Greatest drift where readings on one side only tell nothing of it: the kernel corrects a clock by at most so much.
+/// Greatest drift outside of the readings, which do not show it: the kernel corrects a clock by this at most.
 const MOST_DRIFT_PPM: u64 = 500;
 /// Of single exchanges the best in this time is kept, at first.
 const WINDOW_NS: u64 = 10_000_000_000;
+/// Most doublings of the window, to four months.
+const MOST_WIDENED: u32 = 20;
 /// Most readings; when there are more, the window doubles.
 const MOST: usize = 512;
 
@@ -21,7 +24,7 @@ const MOST: usize = 512;
 pub(crate) fn own_clock() -> String {
     let boot = Root::default().read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/time").unwrap_or_default();
-    format!("{boot} {}", namespace.display())
+    format!("{boot} {}", shown(&namespace))
 }
 
 /// A message and its answer, in nanoseconds of `CLOCK_MONOTONIC` on either side.
@@ -37,7 +40,7 @@ pub(crate) struct Exchange {
     pub(crate) heard: u64,
 }
 
-/// What an exchange tells.
+/// The other clock as read by an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reading {
     /// Time of this clock, and of the other one.
@@ -108,7 +111,7 @@ impl ClockTrack {
     pub(crate) fn add(&mut self, exchange: &Exchange) {
         self.count(exchange);
         let new = exchange.reading(false);
-        let window = |reading: &Reading| reading.here / (WINDOW_NS << self.widened);
+        let window = |reading: &Reading| reading.here / (WINDOW_NS << self.widened.min(MOST_WIDENED));
         match self.readings.last_mut() {
             Some(last) if !last.is_anchor && window(last) == window(&new) => {
                 if new.error <= last.error {
@@ -145,15 +148,17 @@ impl ClockTrack {
         self.readings = [first].into_iter().chain(inner).chain([last]).collect();
     }
 
-    /// Readings without those that are worse than the line between their neighbours.
+    /// Readings without those that are worse than the line between two close ones, and agree with it.
     fn useful(&self) -> Vec<Reading> {
         let mut useful: Vec<Reading> = Vec::with_capacity(self.readings.len());
         for (place, reading) in self.readings.iter().enumerate() {
             let next =
                 self.readings[place + 1..].iter().find(|next| next.is_anchor || next.error < reading.error);
             let is_worse = match (useful.last(), next) {
-                (Some(last), Some(next)) if !reading.is_anchor => {
-                    between(last, next, reading.there).error <= reading.error
+                (Some(last), Some(next)) if !reading.is_anchor && next.here - last.here <= 2 * WINDOW_NS => {
+                    let line = between(last, next, reading.there, WANDER_PPM);
+                    let agrees = line.here.abs_diff(reading.here) <= line.error + reading.error;
+                    agrees && line.error <= reading.error
                 }
                 _ => false,
             };
@@ -228,15 +233,20 @@ impl ClockMap {
     }
 }
 
-/// The time on the line between two readings.
-fn between(a: &Reading, b: &Reading, there: u64) -> Mapped {
+/// The time on the line between two readings, from which the clock may depart by this drift.
+fn between(a: &Reading, b: &Reading, there: u64, ppm: u64) -> Mapped {
     let (span, part) = (b.there.saturating_sub(a.there).max(1), there.saturating_sub(a.there));
     let grown = (i128::from(b.ahead()) - i128::from(a.ahead())) * i128::from(part) / i128::from(span);
     let distance = part.min(span.saturating_sub(part));
     Mapped {
         here: there.wrapping_add_signed(-(a.ahead() + grown as i64)),
-        error: a.error_at(distance, WANDER_PPM).max(b.error_at(distance, WANDER_PPM)),
+        error: a.error_at(distance, ppm).max(b.error_at(distance, ppm)),
     }
+}
+
+/// Drift between two readings, in parts per million.
+fn drift_ppm(a: &Reading, b: &Reading) -> f64 {
+    (b.ahead() - a.ahead()) as f64 / b.here.saturating_sub(a.here).max(1) as f64 * 1e6
 }
 
 impl ClockMap {
@@ -244,13 +254,26 @@ impl ClockMap {
     pub(crate) fn here(&self, there: u64) -> Mapped {
         let after = self.readings.partition_point(|reading| reading.there <= there);
         match (after.checked_sub(1).map(|before| &self.readings[before]), self.readings.get(after)) {
-            (Some(a), Some(b)) => between(a, b, there),
+            (Some(a), Some(b)) => between(a, b, there, self.wander_ppm(after)),
             (Some(only), None) | (None, Some(only)) => Mapped {
                 here: there.wrapping_add_signed(only.ahead().wrapping_neg()),
                 error: only.error_at(there.abs_diff(only.there), MOST_DRIFT_PPM),
             },
             (None, None) => Mapped { here: there, error: 0 },
         }
+    }
+
+    /// How much the clock may depart from the line that ends at a reading: its drift changes at most by the difference to the drifts before
+    /// and after it, of which errors of the readings are a part.
+    fn wander_ppm(&self, end: usize) -> u64 {
+        let drift = |end: usize| {
+            let begin = end.checked_sub(1)?;
+            Some(drift_ppm(self.readings.get(begin)?, self.readings.get(end)?))
+        };
+        let Some(own) = drift(end) else { return MOST_DRIFT_PPM };
+        let near = [end.checked_sub(1).and_then(drift), drift(end + 1)].into_iter().flatten();
+        let most = near.map(|other| (other - own).abs()).fold(0.0, f64::max);
+        (most.ceil() as u64).clamp(WANDER_PPM, MOST_DRIFT_PPM)
     }
 
     /// The same from a time of this clock.
@@ -298,7 +321,7 @@ mod tests {
         Exchange { sent, arrived, answered: arrived + 70, heard: sent + way_out + 70 + way_back }
     }
 
-    /// Whatever the two ways are, the true difference lies within the error.
+    /// For any two ways, the true difference lies within the error.
     #[test]
     fn difference_of_clocks_lies_within_the_error() {
         for (way_out, way_back) in [(0, 900), (900, 0), (450, 450), (1, 7), (5_000_000, 20_000_000)] {
@@ -357,6 +380,31 @@ mod tests {
             if drift_ppm != 0 {
                 let drift = facts.drift_ppb.expect("it is greater than the error");
                 assert!(drift.abs_diff(drift_ppm * 1000) < 40_000, "{drift}");
+            }
+        }
+    }
+
+    /// The rate changes in the middle of the run by less than a step: readings that contradict the line between better ones count.
+    #[test]
+    fn times_are_within_their_error_after_a_change_of_the_rate() {
+        for (error, ppm) in [(600_000u64, 400i64), (80_000, 400), (80_000, 60), (30_000, 200)] {
+            let change = 33 * SECOND;
+            let ahead = |here: u64| here.saturating_sub(change) as i64 / 1_000_000 * ppm;
+            let mut track = ClockTrack::default();
+            track.add_series(&[exchange(SECOND, ahead(SECOND), 30_000, 30_000)]);
+            for second in 2..60 {
+                let sent = second * SECOND;
+                track.add(&exchange(sent, ahead(sent), error, error));
+            }
+            track.add_series(&[exchange(61 * SECOND, ahead(61 * SECOND), 30_000, 30_000)]);
+            let map = track.map();
+            for step in 0..=600 {
+                let here = SECOND + step * SECOND / 10;
+                let mapped = map.here(here.wrapping_add_signed(ahead(here)));
+                assert!(
+                    mapped.here.abs_diff(here) <= mapped.error + 400,
+                    "{error} {ppm} {step}: {mapped:?} {here}"
+                );
             }
         }
     }

@@ -3,12 +3,11 @@
 use crate::clock::ClockMap;
 use crate::coordinator::Assembled;
 use crate::launch::Launch;
-use crate::merge::{PartClock, PartResult, add_times, merge_records, merge_series};
-use crate::part::on_host;
-use crate::results::report_of;
+use crate::merge::{PartClock, PartResult, add_part, merge_records, merge_series};
+use crate::results::{place_of_records, report_of};
 use crate::session::error_of;
 use iosonar_analyze::HostReport;
-use iosonar_archive::{Archive, ArchiveWriter, PARTS, RunInfo, remove_archive};
+use iosonar_archive::{Archive, ArchiveWriter, PARTS, RunInfo, RunState, remove_archive};
 use iosonar_os::create;
 use iosonar_runner::{Ended, Error, Session};
 use iosonar_text::shown;
@@ -18,10 +17,11 @@ use std::path::{Path, PathBuf};
 type Kept = (usize, PathBuf);
 
 /// Fetches the records of the machines that were lost in a run, and makes a new result with all records in the directory `dir`. The
-/// machines remove their records when they have arrived.
+/// machines remove their records when the result is complete.
 ///
 /// # Errors
-/// No machine has kept records, one cannot be reached or has none, or the new result cannot be written. What was received stays.
+/// No machine has kept records, one cannot be reached or has none, or the new result cannot be written; the machines keep their records
+/// then.
 pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) -> Result<Ended, Error> {
     let (plan, info) = (result.plan(), result.run());
     let kept = kept(info);
@@ -31,28 +31,25 @@ pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) 
     }
     let archive =
         ArchiveWriter::create(dir, plan, &result.environment_json(), info).map_err(Error::refused)?;
-    let received = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
-    let parts_made = create::new_dir(&received).map_err(Error::broke)?;
-    let stays =
-        |error: Error| Error::broke_because(format!("{error}; what was received is in {}", shown(&received)));
-    let has_received = |number: usize| received.join(number.to_string()).exists();
-    let parts = match fetch(session, setup, result, &kept, &received) {
-        Ok(parts) => parts,
-        Err(error) if (0..kept.len()).any(has_received) => return Err(stays(error)),
+    let parts_dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
+    let parts_made = create::new_dir(&parts_dir).map_err(Error::broke)?;
+    let received = fetch(session, setup, result, &kept, &parts_dir)
+        .and_then(|(fetched, parts)| Ok((fetched, merged(result, &kept, parts, &archive)?)));
+    let (fetched, info) = match received {
+        Ok(received) => received,
         Err(error) => {
-            // The error counts.
-            let _ = parts_made.remove();
+            // The machines still have all of it.
             archive.discard();
             return Err(error);
         }
     };
-    let ended = merged(result, &kept, parts, archive).map_err(stays)?;
+    fetched.confirm();
     for number in 0..kept.len() {
         // Archives that cannot be removed do not affect the result.
-        let _ = remove_archive(&received.join(number.to_string()));
+        let _ = remove_archive(&parts_dir.join(number.to_string()));
     }
     let _ = parts_made.remove();
-    Ok(ended)
+    Ok(Ended { archive, info, skipped: 0 })
 }
 
 fn kept(info: &RunInfo) -> Vec<Kept> {
@@ -61,30 +58,30 @@ fn kept(info: &RunInfo) -> Vec<Kept> {
     place.map(|(number, dir)| (number, PathBuf::from(dir))).collect()
 }
 
-/// Receives the archives of the machines.
-fn fetch(
+/// Receives the archives of the machines, which still keep them.
+fn fetch<'a>(
     session: &Session,
     setup: &Launch,
-    result: &Archive,
+    result: &'a Archive,
     kept: &[Kept],
     to: &Path,
-) -> Result<Vec<PartResult>, Error> {
+) -> Result<(Assembled<'a>, Vec<PartResult>), Error> {
     let info = result.run();
     let wanted: Vec<(Vec<u16>, PathBuf)> =
         kept.iter().map(|(number, dir)| (info.hosts[*number].targets.clone(), dir.clone())).collect();
-    Assembled::fetch(setup, result.plan(), &wanted, to, &session.control)
+    let fetched = Assembled::fetch(setup, result.plan(), &wanted, to, &session.control)
         .map_err(|error| error_of(error, &session.control))?;
-    let part = |(place, (number, _)): (usize, &Kept)| {
+    let part = |(place, ((number, _), own)): (usize, (&Kept, RunInfo))| {
         let archive = Archive::open(&to.join(place.to_string())).map_err(Error::broke)?;
-        Ok(part_of(info, *number, archive))
+        Ok(part_of(info, *number, own, archive))
     };
-    kept.iter().enumerate().map(part).collect()
+    let parts = kept.iter().zip(fetched.reported()).enumerate().map(part).collect::<Result<_, Error>>()?;
+    Ok((fetched, parts))
 }
 
 /// The part of a machine, on the clock of the run as it was read then.
-fn part_of(info: &RunInfo, number: usize, archive: Archive) -> PartResult {
+fn part_of(info: &RunInfo, number: usize, own: RunInfo, archive: Archive) -> PartResult {
     let (host, here) = (&info.hosts[number], info.origin_monotonic_ns);
-    let own = archive.run().clone();
     let map = host.clock.as_ref().map(|clock| ClockMap::of_facts(clock, here)).unwrap_or_default();
     PartResult {
         name: format!("host {}", host.name.as_deref().unwrap_or_default()),
@@ -116,13 +113,13 @@ fn rest_of(result: &Archive, added: &[PartResult]) -> Result<PartResult, Error> 
     })
 }
 
-/// Writes the records of the result and of the added parts.
+/// Writes the records of the result and of the added parts, and the facts about the run.
 fn merged(
     result: &Archive,
     kept: &[Kept],
     added: Vec<PartResult>,
-    archive: ArchiveWriter,
-) -> Result<Ended, Error> {
+    archive: &ArchiveWriter,
+) -> Result<RunInfo, Error> {
     let info = info_with(result.run().clone(), kept, &added);
     let mut reports: Vec<HostReport> = serde_json::from_value(result.hosts_json()).unwrap_or_default();
     for (part, (number, _)) in added.iter().zip(kept) {
@@ -144,20 +141,18 @@ fn merged(
     let _ = archive.write_maps(maps.flatten());
     let _ = archive.series_log().and_then(|mut log| merge_series(&parts[..1], &mut log));
     archive.write_run(&info).map_err(Error::broke)?;
-    Ok(Ended { archive, info, skipped: 0 })
+    Ok(info)
 }
 
 /// The facts about the run with those of the added parts.
 fn info_with(mut info: RunInfo, kept: &[Kept], added: &[PartResult]) -> RunInfo {
-    for (part, (number, _)) in added.iter().zip(kept) {
-        for place in part.targets.iter().map(|target| usize::from(*target)) {
-            if let (Some(own), Some(found)) = (info.targets.get_mut(place), part.info.targets.get(place)) {
-                *own = on_host(part.host.as_deref(), found);
-            }
-        }
-        add_times(&mut info, part);
+    for (part, (number, dir)) in added.iter().zip(kept) {
+        add_part(&mut info, part);
         if let Some(lost) = &mut info.hosts[*number].lost {
             (lost.records, lost.is_collected) = (None, true);
+        }
+        if let RunState::Broken(why) = &info.state {
+            info.state = RunState::Broken(why.to_string().replace(&place_of_records(dir), "").into());
         }
     }
     info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));

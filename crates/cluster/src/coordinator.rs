@@ -118,7 +118,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Lets machines send the archives of their parts that they have kept, with the directory of each; the result is below `to`, by the
-    /// number of the part.
+    /// number of the part. They keep them until [`Assembled::confirm`].
     ///
     /// # Errors
     /// A machine cannot be reached, or has no such archive.
@@ -135,11 +135,22 @@ impl<'a> Assembled<'a> {
         all.refuse_lost(control)?;
         for (number, (part, (_, dir))) in all.parts.iter_mut().zip(kept).enumerate() {
             let _ = part.process.archive.set(to.join(number.to_string()));
+            part.keeps_archive = true;
             part.process.order(Order::Collect { dir: dir.clone() });
         }
         all.pump(control, Part::is_gone);
         all.refuse_lost(control)?;
         Ok(all)
+    }
+
+    /// Confirms that the archives are stored here, so that the machines remove theirs.
+    pub(crate) fn confirm(mut self) {
+        self.parts.iter_mut().for_each(|part| part.process.order(Order::Received));
+    }
+
+    /// Facts about the runs of the parts, as reported at their ends.
+    pub(crate) fn reported(&self) -> Vec<RunInfo> {
+        self.parts.iter().filter_map(|part| part.done.clone()).collect()
     }
 
     /// Sends the files that the plan reads to machines that do not have them.
@@ -380,7 +391,9 @@ impl<'a> Assembled<'a> {
                 return Ok(());
             }
             self.read_clocks(if number == 0 { EXCHANGES } else { EXCHANGES_BETWEEN }, control);
-            self.check_clocks().inspect_err(|why| self.abort(&why.to_string()))?;
+            if number == 0 {
+                self.check_clocks().inspect_err(|why| self.abort(&why.to_string()))?;
+            }
             self.begin(id);
             self.show(number, begun, show);
             if phase.jobs.iter().any(|job| job.options.has_steps_before()) {
@@ -407,7 +420,7 @@ impl<'a> Assembled<'a> {
         Ok(())
     }
 
-    /// Whether the run goes on without this part.
+    /// Whether the run continues without this part.
     fn may_be_missing(&self, part: &Part) -> bool {
         self.plan.hosts.lost == LostHost::Continue
             && part.is_remote()
@@ -440,7 +453,7 @@ impl<'a> Assembled<'a> {
         show(&RunProgress { phase, parts });
     }
 
-    /// Reads the clocks of other machines, with so many exchanges, but not for long.
+    /// Reads the clocks of other machines by this number of exchanges, but not for long.
     fn read_clocks(&mut self, exchanges: usize, control: &Control) {
         let begun = Instant::now();
         self.parts.iter_mut().filter(|part| !part.is_gone()).for_each(Part::begin_series);
@@ -561,7 +574,7 @@ fn shared_out(plan: &Plan, count: usize, loops_before: usize, together: &[u16], 
 struct Programs {
     /// The one that is sent to machines without one; `None` if there is no such machine.
     sent: Option<Arc<SentProgram>>,
-    /// SHA-256 of this one; `None` if no machine has one of its own.
+    /// SHA-256 of this one; `None` if it is sent to all machines.
     own: Option<String>,
 }
 

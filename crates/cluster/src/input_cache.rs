@@ -1,12 +1,12 @@
 //! Files that a plan reads, on a machine to which they were sent: kept under their SHA-256, so they are sent once.
 
 use crate::protocol::InputFile;
-use crate::sent_program::hash_of;
+use crate::sent_program::{copy_hashed, hash_of};
 use iosonar_archive::RunInfo;
 use iosonar_os::create::{Unfinished, new_private_dirs};
 use iosonar_text::shown;
 use std::env;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 /// Input files of this machine's user.
@@ -41,15 +41,14 @@ impl InputCache {
     /// Hashes of those that are not here.
     pub(crate) fn missing(&self, inputs: &[InputFile]) -> Vec<String> {
         let is_here = |input: &&InputFile| {
-            let length = path_of(input).and_then(|path| path.metadata()).map(|file| file.len());
-            length.is_ok_and(|length| length == input.bytes)
+            path_of(input).and_then(|path| hash_of(&path)).is_ok_and(|(hash, _)| hash == input.hash)
         };
         inputs.iter().filter(|input| !is_here(input)).map(|input| input.hash.clone()).collect()
     }
 
     /// Stores a file from the stream. All of its bytes are read in any case: an order follows them.
-    pub(crate) fn receive(&mut self, input: &InputFile, from: &mut impl Read) {
-        let mut bytes = from.take(input.bytes);
+    pub(crate) fn receive(&mut self, input: &InputFile, from: &mut impl BufRead) {
+        let mut bytes = from.by_ref().take(input.bytes);
         let stored = store(input, &mut bytes);
         let drained = io::copy(&mut bytes, &mut io::sink());
         if let Err(error) = stored.and(drained) {
@@ -68,8 +67,7 @@ impl InputCache {
     }
 }
 
-fn store(input: &InputFile, from: &mut impl Read) -> io::Result<u64> {
-    let path = path_of(input)?;
+fn store(input: &InputFile, from: &mut impl BufRead) -> io::Result<u64> {
     let dir = dir_of(&input.hash)?;
     match new_private_dirs(&dir) {
         // Another process of this user may store the same file.
@@ -77,21 +75,13 @@ fn store(input: &InputFile, from: &mut impl Read) -> io::Result<u64> {
         _ => {}
     }
     let mut file = Unfinished::begin(&dir)?;
-    let copied = io::copy(from, file.file())?;
-    if copied != input.bytes {
-        return Err(io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            format!("{copied} of {} bytes came", input.bytes),
-        ));
+    let (hash, bytes) = copy_hashed(from, file.file())?;
+    if (&hash, bytes) != (&input.hash, input.bytes) {
+        let why = format!("{bytes} of {} bytes came, or others", input.bytes);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
-    file.name_over(&path)?;
-    match hash_of(&path)? {
-        (hash, _) if hash == input.hash => Ok(copied),
-        _ => {
-            std::fs::remove_file(&path)?;
-            Err(io::Error::new(io::ErrorKind::InvalidData, "it has changed on its way"))
-        }
-    }
+    file.name_over(&path_of(input)?)?;
+    Ok(bytes)
 }
 
 impl InputPlaces {

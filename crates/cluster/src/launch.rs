@@ -1,6 +1,6 @@
 //! Starts processes and queues their reports as events.
 
-use crate::protocol::{InputFile, ON_HOST, Order, PING_EVERY, Report, TAKE_PART, hear, say};
+use crate::protocol::{InputFile, ON_HOST, Order, PING_EVERY, Report, SILENCE, TAKE_PART, hear, say};
 use crate::remote_shell;
 use crate::sent_program::{SentProgram, command, greet};
 use iosonar_os::{create, monotonic_ns};
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -51,10 +51,12 @@ pub struct Launch {
 
 /// Maximum wait for errors of a remote shell that has ended: a connection shared with others stays open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Interval at which the end of a connection is looked for.
+const POLL: Duration = Duration::from_millis(5);
 /// Maximum length of a line of errors passed on in one piece.
 const LONGEST_ERROR: u64 = 4096;
 
-/// What goes to a process.
+/// A message to a process.
 enum Message {
     Order(Order),
     /// A ping, with the time at which it is written.
@@ -69,6 +71,8 @@ struct LineState {
     /// When bytes arrived last, as `CLOCK_MONOTONIC`; 0 before the greeting.
     heard: AtomicU64,
     is_greeted: AtomicBool,
+    /// A file is on its way there.
+    is_sending: AtomicBool,
     /// The last line of errors before the greeting: why a connection failed.
     last_error: Mutex<Option<String>>,
 }
@@ -229,6 +233,11 @@ impl Participant {
         Some(Duration::from_nanos(monotonic_ns().saturating_sub(heard)))
     }
 
+    /// Whether a file is on its way there, which takes its time.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.state.is_sending.load(Relaxed)
+    }
+
     /// Kills it.
     pub(crate) fn kill(&mut self) {
         // It may have ended already.
@@ -238,11 +247,11 @@ impl Participant {
     /// Lets it end, and waits for that; returns the exit status in words if it failed.
     pub(crate) fn dismiss(&mut self) -> Option<String> {
         self.to = None;
-        if self.is_remote && !self.state.is_greeted.load(Relaxed) {
-            // Its line is with the thread that waits for the greeting.
+        if self.is_remote && (!self.state.is_greeted.load(Relaxed) || self.is_sending()) {
+            // Its line is with the thread that waits for the greeting, or sends a file.
             self.kill();
         }
-        let ended = self.child.wait();
+        let ended = self.ended();
         if let Some(errors) = self.errors.take() {
             // No message is sent: the channel closes.
             let _ = errors.recv_timeout(LAST_WORDS);
@@ -254,7 +263,22 @@ impl Participant {
         }
     }
 
-    /// What its shell printed last before any answer came, once it has ended.
+    /// Waits for its end; a connection that gives no sign of life is ended.
+    fn ended(&mut self) -> io::Result<ExitStatus> {
+        while self.is_remote {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if self.silence().is_none_or(|silence| silence > SILENCE) {
+                self.kill();
+                break;
+            }
+            thread::sleep(POLL);
+        }
+        self.child.wait()
+    }
+
+    /// The last line of errors of its shell before any answer, once it has ended.
     pub(crate) fn last_error(&self) -> Option<String> {
         self.state.last_error().take()
     }
@@ -311,42 +335,73 @@ impl Line {
         }
         let pings = is_remote.then_some(PING_EVERY);
         // It ends with the last sender of orders, or when the process reads no more.
-        thread::Builder::new().name(format!("to-{part}")).spawn(move || write(into, &orders, pings))?;
+        let to_queue = events.clone();
+        let write = move || {
+            if let Some(why) = write(into, &orders, pings, &state) {
+                let what = What::Silent(Some(why));
+                let _ = to_queue.send(Event { part, heard: monotonic_ns(), what });
+            }
+        };
+        thread::Builder::new().name(format!("to-{part}")).spawn(write)?;
         listen(part, &mut from, &archive, &events)
     }
 }
 
-/// Writes orders, and a ping when there was none for some time.
-fn write(mut into: ChildStdin, orders: &Receiver<Message>, pings: Option<Duration>) {
+/// Writes orders, and a ping when there was none for some time. Returns why it ended if an input file cannot be read; a process that reads
+/// no more says why itself.
+fn write(
+    mut into: ChildStdin,
+    orders: &Receiver<Message>,
+    pings: Option<Duration>,
+    state: &LineState,
+) -> Option<String> {
     loop {
         let message = match pings {
             Some(every) => match orders.recv_timeout(every) {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => Message::Ping,
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return None,
             },
-            None => match orders.recv() {
-                Ok(message) => message,
-                Err(_) => return,
-            },
+            None => orders.recv().ok()?,
         };
-        let written = match message {
-            Message::Order(order) => say(&mut into, &order),
-            Message::Ping => say(&mut into, &Order::Ping { sent: monotonic_ns() }),
-            Message::Input(input) => write_input(&mut into, input),
-        };
-        if written.is_err() {
-            return;
+        match message {
+            Message::Order(order) => say(&mut into, &order).ok()?,
+            Message::Ping => say(&mut into, &Order::Ping { sent: monotonic_ns() }).ok()?,
+            Message::Input(input) => {
+                state.is_sending.store(true, Relaxed);
+                let path = input.path.clone();
+                match write_input(&mut into, input) {
+                    Ok(is_written) => is_written.then_some(())?,
+                    Err(error) => return Some(format!("{}: {error}", shown(&path))),
+                }
+                state.is_sending.store(false, Relaxed);
+            }
         }
     }
 }
 
-fn write_input(into: &mut impl Write, input: InputFile) -> io::Result<()> {
-    let (mut file, bytes) = (File::open(&input.path)?, input.bytes);
-    say(into, &Order::Input { input })?;
-    let copied = io::copy(&mut (&mut file).take(bytes), into)?;
-    into.flush()?;
-    if copied == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+/// Sends a file; returns whether it was received.
+///
+/// # Errors
+/// The file cannot be read, or has become shorter.
+fn write_input(into: &mut impl Write, input: InputFile) -> io::Result<bool> {
+    let (mut file, mut left) = (BufReader::with_capacity(1 << 18, File::open(&input.path)?), input.bytes);
+    if say(into, &Order::Input { input }).is_err() {
+        return Ok(false);
+    }
+    while left > 0 {
+        let chunk = file.fill_buf()?;
+        if chunk.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it has become shorter"));
+        }
+        let length = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        if into.write_all(&chunk[..length]).is_err() {
+            return Ok(false);
+        }
+        file.consume(length);
+        left -= length as u64;
+    }
+    Ok(into.flush().is_ok())
 }
 
 /// Notes when bytes arrive.

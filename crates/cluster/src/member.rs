@@ -3,7 +3,7 @@
 
 use crate::clock::own_clock;
 use crate::input_cache::{InputCache, InputPlaces};
-use crate::protocol::{HostProgress, Order, PING_EVERY, PROTOCOL, Report, SILENCE, hear, say};
+use crate::protocol::{HostProgress, InputFile, Order, PING_EVERY, PROTOCOL, Report, SILENCE, hear, say};
 use crate::sent_program::hash_of;
 use iosonar_archive::{Archive, LOG, RunInfo, Signal, TOOL, remove_archive};
 use iosonar_engine::{Control, Prepared, Rendezvous};
@@ -15,7 +15,7 @@ use iosonar_runner::{Intent, Ready, Scene, sum_up_part};
 use iosonar_text::shown;
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -67,7 +67,7 @@ impl<W: Write> Line<W> {
     }
 
     /// Handles orders that must not wait for the run; returns others. `from` has the bytes of a file that follows.
-    fn take(&self, order: Order, from: &mut impl Read) -> Option<Order> {
+    fn take(&self, order: Order, from: &mut impl BufRead) -> Option<Order> {
         match order {
             Order::Ping { sent } => {
                 let arrived = self.heard.load(Relaxed);
@@ -111,7 +111,7 @@ impl<W: Write> Line<W> {
         }
     }
 
-    /// Gives signs of life, and stops the run when there are none of the coordinator.
+    /// Gives signs of life, and stops the run when the coordinator gives no more.
     fn watch(&self) {
         loop {
             std::thread::sleep(PING_EVERY);
@@ -133,9 +133,16 @@ struct Member<W> {
 }
 
 impl<W: Write> Member<W> {
-    /// Returns the next order; `None` at EOF.
+    /// Returns the next order; `None` at EOF, and if the coordinator gives no more signs of life.
     fn next(&self) -> io::Result<Option<Order>> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).recv().ok().transpose()
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match orders.recv_timeout(POLL) {
+                Ok(order) => return order.map(Some),
+                Err(RecvTimeoutError::Timeout) if !self.line.is_cut.load(Relaxed) => {}
+                Err(_) => return Ok(None),
+            }
+        }
     }
 
     /// Waits until the coordinator has the whole archive; returns whether it has.
@@ -242,94 +249,103 @@ pub fn take_part<W: Write + Send + 'static>(
         let line = line.clone();
         std::thread::Builder::new().name("signs of life".into()).spawn(move || line.watch())?;
     }
-    let refuse = |why: String| line.report(&Report::Refused { why });
-    let (plan, targets, dir, command, inputs) = match member.next()? {
-        Some(Order::Prepare { plan, targets, dir, command, inputs }) => (plan, targets, dir, command, inputs),
-        Some(Order::Collect { dir }) => {
-            collect(&dir, &member);
-            return Ok(());
+    let done = match member.next()? {
+        Some(Order::Prepare { plan, targets, dir, command, inputs }) => {
+            let part = PartOfPlan { plan, targets, dir, command, inputs };
+            execute_part(part, &member, tell, notice)?
         }
-        _ => return Ok(()),
+        Some(Order::Collect { dir }) => collect(&dir, &member),
+        _ => Ok(()),
     };
-    let inputs = match line.inputs().places(&inputs) {
-        Ok(places) => places,
-        Err(why) => {
-            refuse(why);
-            return Ok(());
-        }
-    };
-    let ready = match prepare(&plan, &targets, dir.as_deref(), &inputs, notice, &line.control) {
+    if let Err(why) = done {
+        line.report(&Report::Refused { why });
+    }
+    Ok(())
+}
+
+/// A part of a plan, as its coordinator sends it.
+struct PartOfPlan {
+    plan: String,
+    targets: Vec<u16>,
+    dir: Option<PathBuf>,
+    command: String,
+    inputs: Vec<InputFile>,
+}
+
+/// Prepares a part, and executes it when it is ordered to; the inner result has the reason of a refusal.
+fn execute_part<W: Write + Send + 'static>(
+    part: PartOfPlan,
+    member: &Member<W>,
+    tell: impl Fn(&Prepared) -> Vec<String>,
+    notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
+) -> io::Result<Result<(), String>> {
+    let line = &member.line;
+    let inputs = line.inputs().places(&part.inputs);
+    let ready = inputs.and_then(|inputs| Ok((prepare(&part, &inputs, notice, &line.control)?, inputs)));
+    let (ready, inputs) = match ready {
         Ok(ready) => ready,
-        Err(why) => {
-            refuse(why);
-            return Ok(());
-        }
+        Err(why) => return Ok(Err(why)),
     };
     let prepared = ready.prepared();
     let environment = ready.environment(&Root::default());
     line.report(&Report::Prepared {
         told: tell(prepared),
-        info: Box::new(inputs.named_as_typed(prepared.info(TOOL, &command))),
+        info: Box::new(inputs.named_as_typed(prepared.info(TOOL, &part.command))),
         environment: serde_json::to_value(&environment)?,
         intent: Intent::of(prepared),
     });
     // Dropped here, the part undoes its preparations.
-    let Some(Order::Run { archive, on_hosts }) = member.next()? else { return Ok(()) };
-    let dir = match archive.clone().map_or_else(scratch, Ok) {
-        Ok(dir) => dir,
-        Err(error) => {
-            refuse(error.to_string());
-            return Ok(());
-        }
-    };
-    let begun = match ready.begin(environment, &dir, &command) {
+    let Some(Order::Run { archive, on_hosts }) = member.next()? else { return Ok(Ok(())) };
+    let sends_files = archive.is_none();
+    let dir = archive.map_or_else(scratch, Ok).map_err(|error| error.to_string());
+    let begun = dir.and_then(|dir| {
+        let begun = ready.begin(environment, &dir, &part.command).map_err(|error| error.to_string())?;
+        Ok((begun, dir))
+    });
+    let (begun, dir) = match begun {
         Ok(begun) => begun,
-        Err(error) => {
-            refuse(error.to_string());
-            return Ok(());
-        }
+        Err(why) => return Ok(Err(why)),
     };
-    if archive.is_none() {
-        line.report(&Report::Scratch { dir });
+    if sends_files {
+        line.report(&Report::Scratch { dir: dir.clone() });
     }
     let show = |scene: &Scene<'_>| {
         if on_hosts {
             line.report_progress(scene);
         }
     };
-    match begun.execute(&line.control, &member, show) {
-        // The records stay for those who look for them.
-        Ok(_) if line.is_cut.load(Relaxed) => {}
-        Ok(ended) => {
-            if on_hosts {
-                // An addition: without it, what this machine saw is not known.
-                let _ = sum_up_part(ended.archive.dir());
-            }
-            let (info, skipped) = (inputs.named_as_typed(ended.info), ended.skipped);
-            deliver(ended.archive.dir(), info, skipped, archive.is_none(), &member)
-        }
-        Err(error) => refuse(error.to_string()),
+    let ended = match begun.execute(&line.control, member, show) {
+        Ok(ended) => ended,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let (info, skipped) = (inputs.named_as_typed(ended.info), ended.skipped);
+    if on_hosts {
+        // Additions: without them, only names and the findings of this machine are missing.
+        let _ = ended.archive.write_run(&info);
+        let _ = sum_up_part(&dir);
     }
-    Ok(())
+    // Otherwise the records stay where `collect` looks for them.
+    if !line.is_cut.load(Relaxed) {
+        deliver(&dir, info, skipped, sends_files, member);
+    }
+    Ok(Ok(()))
 }
 
 fn prepare(
-    plan: &str,
-    targets: &[u16],
-    dir: Option<&Path>,
+    part: &PartOfPlan,
     inputs: &InputPlaces,
     notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
     control: &Arc<Control>,
 ) -> Result<Ready, String> {
-    let plan = Plan::from_toml(plan).map_err(|error| error.to_string())?;
+    let plan = Plan::from_toml(&part.plan).map_err(|error| error.to_string())?;
     let plan = plan.with_input_files(|path| inputs.of(path));
     let inputs = inputs.clone();
     let notice = move |path: &Path, found: &Notice| notice(inputs.typed(path), found);
-    if let Some(dir) = dir {
+    if let Some(dir) = &part.dir {
         std::env::set_current_dir(dir)
             .map_err(|error| format!("working directory {}: {error}", shown(&dir)))?;
     }
-    Ready::of_part(plan, targets, &Root::default(), notice, control).map_err(|error| error.to_string())
+    Ready::of_part(plan, &part.targets, &Root::default(), notice, control).map_err(|error| error.to_string())
 }
 
 /// Name of a directory that does not exist yet.
@@ -399,22 +415,19 @@ fn deliver<W: Write>(dir: &Path, info: RunInfo, skipped: u64, sends_files: bool,
 }
 
 /// Sends the archive of a part whose coordinator was lost.
-fn collect<W: Write>(dir: &Path, member: &Member<W>) {
-    let refuse = |why: String| member.line.report(&Report::Refused { why });
-    let archive = match Archive::open(dir) {
-        Ok(archive) => archive,
-        Err(error) => return refuse(error.to_string()),
-    };
+fn collect<W: Write>(dir: &Path, member: &Member<W>) -> Result<(), String> {
+    let archive = Archive::open(dir).map_err(|error| error.to_string())?;
     let info = archive.run().clone();
     if info.part.is_none() {
-        return refuse(format!("{} is no part of a run on several hosts", shown(&dir)));
+        return Err(format!("{} is no part of a run on several hosts", shown(&dir)));
     }
     if archive.is_being_written() {
-        return refuse(format!("{} is still being written: try again later", shown(&dir)));
+        return Err(format!("{} is still being written: try again later", shown(&dir)));
     }
     // An addition, as at the end of a run.
     let _ = sum_up_part(dir);
     deliver(dir, info, 0, true, member);
+    Ok(())
 }
 
 /// Sends the records last: they can be read only with the other files.

@@ -200,25 +200,27 @@ fn worker(plan: &Plan, part: &PartResult, record: &Record) -> u16 {
 /// Merges the facts about the run. `info` has its start; `is_stopped`: a signal ended it.
 pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult], is_stopped: bool) -> RunInfo {
     let mut info = RunInfo { setup: ResolvedSetup::default(), ..info };
-    for part in parts {
-        for target in &part.targets {
-            let number = usize::from(*target);
-            if let (Some(own), Some(of_part)) = (info.targets.get_mut(number), part.info.targets.get(number))
-            {
-                *own = on_host(part.host.as_deref(), of_part);
-            }
-        }
-        add_times(&mut info, part);
-        info.recorder_stalls.merge(part.info.recorder_stalls);
-        info.push_back_stalls.merge(part.info.push_back_stalls);
-        info.buffer_stalls.merge(part.info.buffer_stalls);
-        info.cpu.user_ns = info.cpu.user_ns.saturating_add(part.info.cpu.user_ns);
-        info.cpu.system_ns = info.cpu.system_ns.saturating_add(part.info.cpu.system_ns);
-        add_setup(&mut info.setup, &part.info.setup);
-    }
+    parts.iter().for_each(|part| add_part(&mut info, part));
     info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));
     conclude(&mut info, parts, is_stopped);
     info
+}
+
+/// Adds the facts about a part's run.
+pub(crate) fn add_part(info: &mut RunInfo, part: &PartResult) {
+    for target in &part.targets {
+        let number = usize::from(*target);
+        if let (Some(own), Some(of_part)) = (info.targets.get_mut(number), part.info.targets.get(number)) {
+            *own = on_host(part.host.as_deref(), of_part);
+        }
+    }
+    add_times(info, part);
+    info.recorder_stalls.merge(part.info.recorder_stalls);
+    info.push_back_stalls.merge(part.info.push_back_stalls);
+    info.buffer_stalls.merge(part.info.buffer_stalls);
+    info.cpu.user_ns = info.cpu.user_ns.saturating_add(part.info.cpu.user_ns);
+    info.cpu.system_ns = info.cpu.system_ns.saturating_add(part.info.cpu.system_ns);
+    add_setup(&mut info.setup, &part.info.setup);
 }
 
 /// The run is finished if all parts are. If one broke, the others report only that. If one was lost, the others may have been stopped for
@@ -256,8 +258,7 @@ fn early_ends(info: &RunInfo, part: &PartResult) -> Vec<String> {
     early.map(|(path, why)| format!("target {path}: {why}")).collect()
 }
 
-/// Adds the times of a part's phases and passes.
-pub(crate) fn add_times(info: &mut RunInfo, part: &PartResult) {
+fn add_times(info: &mut RunInfo, part: &PartResult) {
     for (number, phase) in part.info.phases.iter().enumerate() {
         let of = |time| part.clock.of_run(time);
         let own = PhaseTimes { name: phase.name.clone(), start: of(phase.start), end: of(phase.end) };

@@ -5,7 +5,7 @@ use crate::launch::Participant;
 use crate::outset::ProcessFacts;
 use crate::protocol::{HostProgress, Order, PROTOCOL, Report};
 use iosonar_archive::{HostLost, HostRun, RunInfo, TOOL, TargetInfo};
-use iosonar_os::monotonic_ns;
+use iosonar_os::{machine_type, monotonic_ns};
 use iosonar_plan::{Executor, Plan};
 use iosonar_runner::Intent;
 use iosonar_text::shown;
@@ -34,6 +34,8 @@ pub(crate) struct Part {
     pub(crate) targets: Vec<u16>,
     /// Name of its machine; `None` for this one.
     pub(crate) host: Option<String>,
+    /// Whether sudo starts it.
+    uses_sudo: bool,
     /// The build that it must have; `None` if it is this program.
     build: Option<Build>,
     /// Type of its machine, once it has answered.
@@ -51,6 +53,8 @@ pub(crate) struct Part {
     pub(crate) ended: Option<(u16, bool)>,
     pub(crate) done: Option<RunInfo>,
     pub(crate) progress: HostProgress,
+    /// It is not confirmed that its archive has arrived: it keeps it.
+    pub(crate) keeps_archive: bool,
     /// Lines of loads that it skipped.
     pub(crate) skipped: u64,
     /// Directory of its records on its machine, until received.
@@ -76,6 +80,7 @@ impl Part {
             process,
             targets,
             host: executor.host().map(|host| host.name.clone()),
+            uses_sudo: executor.host().is_some_and(|host| host.sudo),
             build,
             machine: None,
             clock: None,
@@ -88,6 +93,7 @@ impl Part {
             ended: None,
             done: None,
             progress: HostProgress::default(),
+            keeps_archive: false,
             skipped: 0,
             scratch: None,
             lost: None,
@@ -124,8 +130,8 @@ impl Part {
 
     pub(crate) fn stop(&mut self, signal: i32) {
         self.process.order(Order::Stop { signal });
-        if self.clock.is_none() && !self.is_gone() {
-            // It has created nothing yet. A remote shell that waits for its machine would do so for minutes.
+        if (self.clock.is_none() || self.process.is_sending()) && !self.is_gone() {
+            // It has created nothing yet. A remote shell that waits for its machine, or for the rest of a file, would do so for minutes.
             self.process.kill();
             self.lose(String::new());
         }
@@ -172,7 +178,9 @@ impl Part {
             Report::Scratch { dir } => self.scratch = Some(dir),
             Report::Done { info, skipped } => {
                 (self.done, self.skipped, self.scratch) = (Some(*info), skipped, None);
-                self.process.order(Order::Received);
+                if !self.keeps_archive {
+                    self.process.order(Order::Received);
+                }
             }
             // Files are read from the stream; a first job's end is for the others; bytes are a sign of life in themselves.
             Report::File { .. } | Report::FirstDone { .. } | Report::Alive => {}
@@ -182,15 +190,13 @@ impl Part {
     /// Why a process of this build cannot take part. Machines of another type have another program in any case.
     fn refused_build(&self, build: Option<&str>) -> Option<String> {
         let wanted = self.build.as_ref()?;
-        let is_other_type = self.machine.as_deref().is_some_and(|machine| machine != std::env::consts::ARCH);
+        let is_other_type = self.machine.as_deref().is_some_and(|machine| machine != machine_type());
         if is_other_type || build == Some(wanted.hash.as_str()) {
             return None;
         }
         Some(match wanted.is_sent {
             true => format!("the program there is damaged: remove ~/.cache/iosonar/{} there", wanted.hash),
-            false => format!(
-                "it runs another build of {TOOL}: install this program there, or leave its path out, and it is sent there"
-            ),
+            false => format!("it runs another build of {TOOL} than this: copy this program there"),
         })
     }
 
@@ -207,7 +213,7 @@ impl Part {
         self.series = self.track.is_some().then(Vec::new);
     }
 
-    /// Number of exchanges in the series; `None` if there is none.
+    /// Number of exchanges in the series; `None` without a series.
     pub(crate) fn in_series(&self) -> Option<usize> {
         self.series.as_ref().map(Vec::len)
     }
@@ -249,6 +255,14 @@ impl Part {
         }
     }
 
+    /// A step to take if the program does not start there.
+    fn start_remedy(&self) -> &'static str {
+        match self.uses_sudo {
+            true => "check that 'sudo -n' may start it there without a password, or leave sudo out",
+            false => "name one that does with --remote-path, or a static one with --send-program",
+        }
+    }
+
     /// Why it has not started, for people.
     pub(crate) fn not_started(&mut self) -> String {
         let why = self.lost.clone().unwrap_or_default();
@@ -256,9 +270,7 @@ impl Part {
         let text = match (why.is_empty(), status) {
             (false, _) => why,
             (true, Some(status)) if self.machine.is_some() && self.clock.is_none() => {
-                format!(
-                    "the program does not start there ({status}): name one that does with --remote-path, or a static one with --send-program"
-                )
+                format!("the program does not start there ({status}): {}", self.start_remedy())
             }
             (true, Some(status)) => match self.process.last_error() {
                 Some(error) => error,

@@ -37,9 +37,12 @@ impl Placement {
         for word in words {
             match word.strip_prefix('@') {
                 Some(file) => {
-                    for line in lines_of(Path::new(file))? {
-                        add(&mut places, &line).map_err(|why| PlacementError(format!("{file}: {why}")))?;
+                    let lines = lines_of(Path::new(file))?;
+                    let wrong = |why| PlacementError(format!("{}: {why}", shown(file)));
+                    if lines.is_empty() {
+                        return Err(wrong(PlacementError("it names no host".into())));
                     }
+                    lines.iter().try_for_each(|line| add(&mut places, line).map_err(wrong))?;
                 }
                 None => add(&mut places, word)?,
             }
@@ -63,7 +66,7 @@ impl Placement {
     }
 
     /// Places the targets of a plan, of which the last ones are those of [`Placement::targets`]. A machine without a target gets a copy of
-    /// all others that have no executor of their own; without such a machine, they stay here. `host` completes the name of a machine.
+    /// all others without an executor; without such a machine, they stay here. `host` completes the name of a machine.
     #[must_use]
     pub fn place(&self, plan: Plan, host: impl Fn(&str) -> Host) -> Plan {
         let executor = |place: &Place| match &place.host {
@@ -157,6 +160,7 @@ fn expand(names: &str, word: &str) -> Result<Vec<String>, PlacementError> {
     if list.contains(':') {
         return Ok(vec![format!("{head}{list}{tail}")]);
     }
+    let tails = expand(tail, word)?;
     let mut expanded = Vec::new();
     for part in list.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -171,10 +175,10 @@ fn expand(names: &str, word: &str) -> Result<Vec<String>, PlacementError> {
         // Leading zeros count.
         let width = first.len();
         for n in from..=to {
-            expanded.extend(expand(tail, word)?.into_iter().map(|tail| format!("{head}{n:0width$}{tail}")));
-        }
-        if expanded.len() > MOST {
-            return Err(wrong("it names too many hosts"));
+            if expanded.len() + tails.len() > MOST {
+                return Err(wrong("it names too many hosts"));
+            }
+            expanded.extend(tails.iter().map(|tail| format!("{head}{n:0width$}{tail}")));
         }
     }
     Ok(expanded)
@@ -213,6 +217,10 @@ mod tests {
         std::fs::write(&file, "# all\n\nalpha:/dev/a  # the first\nbeta[1-2]\n").unwrap();
         assert_eq!(names(&[&format!("@{}", file.display())]), ["alpha /dev/a", "beta1", "beta2"]);
         assert!(placement(&["@/no/such/file"]).unwrap_err().starts_with("/no/such/file: "));
+        // Otherwise the run would be one on this machine.
+        std::fs::write(&file, "# none\n").unwrap();
+        let empty = placement(&[&format!("@{}", file.display())]).unwrap_err();
+        assert!(empty.ends_with(": it names no host"), "{empty}");
     }
 
     #[test]

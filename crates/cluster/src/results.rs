@@ -105,7 +105,7 @@ fn result_of(part: &mut Part) -> PartResult {
         (false, _) => why,
     });
     let elsewhere = part.scratch.as_ref().filter(|_| !part.starts.is_empty());
-    let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", shown(&dir)));
+    let elsewhere = elsewhere.map(|dir| place_of_records(dir));
     let is_cause = part.is_cause || part.ended.is_some_and(|(_, is_whole)| !is_whole);
     let broken = match &info.state {
         RunState::Broken(why) if is_cause => Some(why.to_string()),
@@ -125,7 +125,12 @@ fn result_of(part: &mut Part) -> PartResult {
     }
 }
 
-/// What a machine found about its part. It may be another machine, whose texts are made harmless.
+/// The place of records that a machine has kept, after a reason.
+pub(crate) fn place_of_records(dir: &Path) -> String {
+    format!("; its records are in {} there", shown(&dir))
+}
+
+/// The findings of a machine on its part. It may be another machine, whose texts are made harmless.
 pub(crate) fn report_of(part: &PartResult) -> HostReport {
     let mut json = part.archive.as_ref().map(Archive::summary_json).unwrap_or_default();
     clean(&mut json);

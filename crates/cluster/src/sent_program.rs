@@ -1,9 +1,9 @@
 //! The program that is sent to machines without one, and the commands that start it there.
 //!
 //! One connection does it all: a line of POSIX shell looks for the program under its SHA-256 in the user's cache, receives it where it is
-//! missing, and becomes it. Nothing listens, and nothing is left beside the cache.
+//! missing, and becomes it. Nothing listens there, and only the cache changes.
 
-use iosonar_os::monotonic_ns;
+use iosonar_os::{machine_type, monotonic_ns};
 use iosonar_plan::Host;
 use iosonar_text::{one_line, shown};
 use sha2::{Digest, Sha256};
@@ -35,17 +35,22 @@ pub(crate) struct SentProgram {
 
 /// SHA-256 of a file as hexadecimal digits, and its length.
 pub(crate) fn hash_of(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    copy_hashed(&mut BufReader::with_capacity(1 << 20, File::open(path)?), &mut io::sink())
+}
+
+/// Copies to the end; returns the SHA-256 of the bytes, and their number.
+pub(crate) fn copy_hashed(from: &mut impl BufRead, to: &mut impl Write) -> io::Result<(String, u64)> {
     let (mut hasher, mut bytes) = (Sha256::new(), 0);
     loop {
-        let chunk = file.fill_buf()?;
+        let chunk = from.fill_buf()?;
         if chunk.is_empty() {
             break;
         }
         hasher.update(chunk);
+        to.write_all(chunk)?;
         let length = chunk.len();
         bytes += length as u64;
-        file.consume(length);
+        from.consume(length);
     }
     let mut hash = String::new();
     hasher.finalize().iter().for_each(|byte| _ = write!(hash, "{byte:02x}"));
@@ -74,11 +79,11 @@ pub(crate) fn command(host: &Host, sent: Option<&SentProgram>, words: &str) -> S
         None => format!("exec sh -c '{greet}; exec {sudo}\"$1\" {words}' iosonar {}", quoted(&host.program)),
         Some(program) => {
             let SentProgram { hash, bytes, .. } = program;
-            // What was cut off is removed: a file of that name is complete.
+            // A file that was cut off is removed: one of that name is complete.
             let script = format!(
                 "{greet}; d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/iosonar/$1\"; p=\"$d/iosonar\"; \
-                 if [ -x \"$p\" ]; then echo {HAVE}; else echo {NEED}; umask 077; t=\"$d/new-$3\"; \
-                 m=$({{ mkdir -p \"$d\" && head -c \"$2\" >\"$t\" && [ \"$(wc -c <\"$t\")\" -eq \"$2\" ] && \
+                 if [ -x \"$p\" ]; then echo {HAVE}; else echo {NEED}; t=\"$d/new-$3\"; \
+                 m=$({{ umask 077; mkdir -p \"$d\" && head -c \"$2\" >\"$t\" && [ \"$(wc -c <\"$t\")\" -eq \"$2\" ] && \
                  chmod 700 \"$t\" && mv -f \"$t\" \"$p\"; }} 2>&1) || {{ rm -f \"$t\"; rmdir \"$d\" 2>/dev/null; \
                  echo \"{FAILED}$m\"; exit 1; }}; echo {HAVE}; fi; exec {sudo}\"$p\" {words}"
             );
@@ -93,7 +98,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// What the shell of a machine said before it became the program.
+/// The output of a shell before it became the program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Greeted {
     /// Lines that its start files printed, and the first of them.
@@ -112,7 +117,7 @@ pub(crate) fn greet(
     sent: Option<&SentProgram>,
 ) -> io::Result<Greeted> {
     let (machine, noise) = greeting(from)?;
-    let here = std::env::consts::ARCH;
+    let here = machine_type();
     let Some(program) = sent else { return Ok(Greeted { noise, machine }) };
     let answer = line(from)?;
     if machine != here {
@@ -194,7 +199,7 @@ mod tests {
         SentProgram::of(&path).unwrap()
     }
 
-    /// What a shell with this home does with the command, and what it printed after the greeting.
+    /// The result of the command in a shell with this home, and its output after the greeting.
     fn start(home: &Path, sent: &SentProgram, before: &str) -> (io::Result<Greeted>, String) {
         let command = format!("{before}\n{}", command(&Host::new("x"), Some(sent), "word"));
         let mut child = Command::new("sh")
@@ -239,7 +244,7 @@ mod tests {
         sent.bytes += 1;
         let (greeted, _) = start(&home, &sent, "");
         assert!(greeted.is_err(), "{greeted:?}");
-        assert_eq!(files(&home), [PathBuf::new(); 0]);
+        assert!(files(&home).is_empty());
         // A file in the place of the directory.
         std::fs::write(folder.path().join("file"), "").unwrap();
         let (greeted, _) = start(&folder.path().join("file"), &program(folder.path()), "");

@@ -144,7 +144,7 @@ pub(crate) fn summarize(
     let judgement = case.as_ref().map(iosonar_judge::judge);
     let reports = input.map(Input::host_reports).unwrap_or_default();
     let hosts = with_reports(summary.hosts.clone(), &reports);
-    let judgement = judgement.map(|whole| of_hosts(whole, &plan.engine, &hosts, &reports));
+    let judgement = judgement.map(|whole| of_hosts(whole, plan, info, &hosts, &reports));
     let judged = Summary { judgement, hosts, ..summary.clone() };
     let extents = input.and_then(|input| input.sampled_extents(plan, &judged, tally));
     let story = iosonar_story::story(&Facts {
@@ -163,13 +163,14 @@ pub(crate) fn summarize(
     Summary { cautions, ..told }
 }
 
-/// The machines with what each found about its part.
+/// The machines with the findings of each.
 fn with_reports(mut hosts: Vec<HostFacts>, reports: &[HostReport]) -> Vec<HostFacts> {
     for (host, report) in hosts.iter_mut().zip(reports) {
         host.verdict = report.judgement.as_ref().map(|judgement| judgement.verdict);
         host.headline.clone_from(&report.headline);
         host.because.clone_from(&report.because);
-        host.cause = report.cause;
+        (host.cause, host.lost_request_seconds) = (report.cause, report.lost_request_seconds);
+        host.remedy.clone_from(&report.remedy);
     }
     hosts
 }
@@ -228,7 +229,7 @@ impl Input {
         Some(machine).filter(|machine| *machine != Machine::default())
     }
 
-    /// What each machine of a run found about its part; none for a run on one machine, and if it cannot be read.
+    /// Findings of each machine of a run on its part; empty for a run on one machine, and if they cannot be read.
     fn host_reports(&self) -> Vec<HostReport> {
         let reports = self.archive().map(|archive| archive.hosts_json()).unwrap_or_default();
         serde_json::from_value(reports).unwrap_or_default()

@@ -1,8 +1,9 @@
-//! The judgement of a run on several machines, from those that each machine made of its own part.
+//! The judgement of a run on several machines, from those of each machine on its part.
 
-use crate::verdict::sentence;
+use crate::verdict::{after_errors, sentence};
 use iosonar_analyze::{Detection, DetectorId, HostFacts, HostReport, Judgement, Level, Verdict};
-use iosonar_plan::Engine;
+use iosonar_archive::RunInfo;
+use iosonar_plan::Plan;
 
 /// Detections of the whole run that each machine makes better for its own part.
 const OF_MACHINES: [DetectorId; 4] = [
@@ -12,9 +13,15 @@ const OF_MACHINES: [DetectorId; 4] = [
     DetectorId::CpuDisturbed,
 ];
 
-/// The judgement of the whole, with what each machine found about its part; `whole` is the one that can be made here. The result is as bad
+/// The judgement of the whole, with the findings of each machine; `whole` is the one that can be made here. The result is as bad
 /// as its worst part. A machine that was lost has no judgement, which is a fact that is missing.
-pub fn of_hosts(whole: Judgement, engine: &Engine, hosts: &[HostFacts], reports: &[HostReport]) -> Judgement {
+pub fn of_hosts(
+    whole: Judgement,
+    plan: &Plan,
+    run: &RunInfo,
+    hosts: &[HostFacts],
+    reports: &[HostReport],
+) -> Judgement {
     if reports.is_empty() || whole.verdict == Verdict::NotMeasured {
         return whole;
     }
@@ -22,10 +29,12 @@ pub fn of_hosts(whole: Judgement, engine: &Engine, hosts: &[HostFacts], reports:
     let mut detections: Vec<Detection> =
         whole.detections.into_iter().filter(|one| !is_of_machine(one)).collect();
     let (mut verdict, mut missing) = (Verdict::Trustworthy, Vec::new());
-    for report in reports {
+    for (number, report) in reports.iter().enumerate() {
         let name = report.name();
         let Some(own) = &report.judgement else {
-            missing.push(format!("what {name} saw: it was lost"));
+            let is_lost = hosts.get(number).is_some_and(|host| host.lost.is_some());
+            let why = if is_lost { "it was lost" } else { "it did not sum up its part" };
+            missing.push(format!("what {name} saw: {why}"));
             continue;
         };
         verdict = verdict.max(own.verdict);
@@ -38,7 +47,7 @@ pub fn of_hosts(whole: Judgement, engine: &Engine, hosts: &[HostFacts], reports:
     if verdict == Verdict::Trustworthy && is_doubtful {
         verdict = Verdict::Care;
     }
-    let sentence = sentence(whole.claim, engine, verdict, &detections, &missing);
+    let sentence = after_errors(run, sentence(whole.claim, &plan.engine, verdict, &detections, &missing));
     Judgement { verdict, sentence, missing, detections, fake_targets: Vec::new(), ..whole }
 }
 
@@ -64,7 +73,7 @@ fn stepped(host: &HostFacts) -> Option<String> {
 mod tests {
     use super::*;
     use iosonar_analyze::Channel;
-    use iosonar_plan::Claim;
+    use iosonar_plan::{Claim, Phase, Target};
 
     fn judgement(verdict: Verdict, detections: Vec<Detection>) -> Judgement {
         Judgement {
@@ -100,7 +109,9 @@ mod tests {
 
     fn judged(reports: &[HostReport]) -> Judgement {
         let blind = detection(DetectorId::NotObservable, Level::Caution, false);
-        of_hosts(judgement(Verdict::Care, vec![blind]), &Engine::Threads, &[], reports)
+        let plan = Plan::new(1, vec![Target::new("x")], vec![Phase::of(Vec::new())]);
+        let run = RunInfo::new("tool", "", Vec::new());
+        of_hosts(judgement(Verdict::Care, vec![blind]), &plan, &run, &[], reports)
     }
 
     #[test]
@@ -120,11 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn lost_machine_is_a_missing_fact() {
+    fn machine_without_a_judgement_is_a_missing_fact() {
         let all =
             judged(&[report("a", Some(judgement(Verdict::Trustworthy, Vec::new()))), report("b", None)]);
-        assert_eq!((all.verdict, all.missing[0].as_str()), (Verdict::Care, "what b saw: it was lost"));
-        assert!(all.sentence.contains("what b saw: it was lost"), "{}", all.sentence);
+        assert_eq!(
+            (all.verdict, all.missing[0].as_str()),
+            (Verdict::Care, "what b saw: it did not sum up its part")
+        );
+        assert!(all.sentence.contains("what b saw: it did not sum up its part"), "{}", all.sentence);
     }
 
     #[test]

@@ -41,8 +41,13 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         true => fake_in_part(claim, &fake_targets, case.run.targets.len()),
         false => sentence(claim, &case.plan.engine, verdict, &detections, &missing),
     };
-    let sentence = data_errors(case.run).map_or(sentence.clone(), |errors| format!("{errors}; {sentence}"));
+    let sentence = after_errors(case.run, sentence);
     Judgement { thresholds: THRESHOLDS_VERSION, claim, verdict, sentence, missing, detections, fake_targets }
+}
+
+/// The sentence of a verdict, after the errors in the data if there are any.
+pub(crate) fn after_errors(run: &RunInfo, sentence: String) -> String {
+    data_errors(run).map_or(sentence.clone(), |errors| format!("{errors}; {sentence}"))
 }
 
 fn detect_all(case: &Case<'_>, detectors: &[Detector]) -> Vec<Detection> {
@@ -219,8 +224,13 @@ pub(crate) fn sentence(
     detections: &[Detection],
     missing: &[String],
 ) -> String {
-    let told: Vec<&str> =
-        detections.iter().filter(|one| one.is_reported()).map(|one| one.id.name()).collect();
+    let mut told: Vec<&str> = Vec::new();
+    for name in detections.iter().filter(|one| one.is_reported()).map(|one| one.id.name()) {
+        // Several hosts may report the same.
+        if !told.contains(&name) {
+            told.push(name);
+        }
+    }
     match verdict {
         Verdict::Trustworthy => format!("trustworthy: {}", reasons(detections)),
         Verdict::NotMeasured => format!("no storage result: {}", without_target(engine)),

@@ -19,6 +19,7 @@ pub mod free_ranges;
 mod holes;
 mod huge;
 pub mod loopdev;
+mod machine;
 pub mod made;
 pub mod map;
 pub mod page_cache;
@@ -44,6 +45,7 @@ pub use file::{
 };
 pub use holes::empty_bytes;
 pub use huge::vec_for_huge_pages;
+pub use machine::machine_type;
 pub use pool::{BufferPool, TooLong};
 pub use shared_words::SharedWords;
 pub use terminal::{Terminal, stderr_columns, terminal_columns};

@@ -230,7 +230,9 @@ pub fn story_events(story: &Story) -> String {
 /// Names of the cautions, where their texts have no room.
 fn foot(summary: &Summary) -> Lines {
     let mut out = Lines::new(COLUMNS);
-    let names: Vec<String> = severe(summary).map(|caution| caution.id.name()).collect();
+    let mut names: Vec<String> = severe(summary).map(|caution| caution.id.name()).collect();
+    // Several hosts may report the same.
+    names.dedup();
     if !names.is_empty() {
         out.line("");
         limited(&mut out, "  cautions  ", &names.join(", "), LINES_OF_EVENT);

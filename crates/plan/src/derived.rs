@@ -61,7 +61,7 @@ impl Plan {
         part
     }
 
-    /// The same part as a plan of one process: nobody else has a part in its requests.
+    /// The same part as a plan of one process, without the others.
     #[must_use]
     pub fn part_alone(&self, targets: &[u16]) -> Plan {
         let mut part = self.part(targets);

@@ -31,7 +31,7 @@ pub struct Host {
     /// Whether `sudo -n` starts the program.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sudo: bool,
-    /// Number of the process on that machine: targets with another number have a process of their own.
+    /// Number of the process on that machine: targets with another number have another process.
     #[serde(default, skip_serializing_if = "is_default")]
     pub process: u16,
 }

@@ -1,6 +1,6 @@
-//! What the machines of a run say about their parts, in the story of the whole.
+//! The findings of the machines of a run in the story of the whole.
 
-use iosonar_analyze::{Cause, HostFacts, Reason, Story};
+use iosonar_analyze::{Cause, HEADLINE_CHARS, HostFacts, Reason, Story};
 use iosonar_text::units::{self, Charset};
 
 /// Most reasons of a story.
@@ -10,24 +10,57 @@ const STRAGGLER: f64 = 1.5;
 /// ... and if each of both has this many requests.
 const LEAST_REQUESTS: u64 = 100;
 
-/// The story with what machines found that is not in the records: causes outside of their targets; and with the machine that was slow.
+/// The story with the findings of machines that are not in the records: a cause outside of their targets for most of the lost time; and with the
+/// machine that was slow.
 #[must_use]
 pub fn with_hosts(story: Story, hosts: &[HostFacts]) -> Story {
-    let mut reasons: Vec<Reason> = hosts.iter().enumerate().filter_map(outside).collect();
-    reasons.extend(straggler(hosts));
-    if reasons.is_empty() {
-        return story;
+    if let Some((number, host)) = disturbed(&story, hosts) {
+        return of_disturbed(story, hosts, number, host);
     }
-    reasons.extend(story.because.iter().cloned());
-    reasons.truncate(REASONS);
-    Story { because: reasons, ..story }
+    let Some(straggler) = straggler(hosts) else { return story };
+    let because = [straggler].into_iter().chain(story.because.iter().cloned()).take(REASONS).collect();
+    Story { because, ..story }
 }
 
-/// The reason of a machine whose requests lost most of their time to something outside of its targets.
-fn outside((number, host): (usize, &HostFacts)) -> Option<Reason> {
-    host.cause.filter(|cause| cause.is_outside() || *cause == Cause::DepthFull)?;
-    let because = host.because.first()?;
-    Some(Reason::new(format!("On {}: {because}", host.figures.name), &[&format!("hosts.{number}.because.0")]))
+/// The machine on which something outside of its targets cost most, if that is most of what the whole run lost.
+fn disturbed<'a>(story: &Story, hosts: &'a [HostFacts]) -> Option<(usize, &'a HostFacts)> {
+    let lost = |host: &HostFacts| host.lost_request_seconds.unwrap_or(0.0);
+    let outside = hosts.iter().enumerate().filter(|(_, host)| host.cause.is_some_and(Cause::is_outside));
+    let (number, host) = outside.max_by(|(_, a), (_, b)| lost(a).total_cmp(&lost(b)))?;
+    let is_most = 2.0 * lost(host) >= story.lost_request_seconds && story.lost_request_seconds > 0.0;
+    (is_most && host.headline.is_some()).then_some((number, host))
+}
+
+/// The story of a run that one machine disturbed: what it says itself, and how the others fared.
+fn of_disturbed(story: Story, hosts: &[HostFacts], number: usize, host: &HostFacts) -> Story {
+    let name = &host.figures.name;
+    let told = host
+        .because
+        .first()
+        .map(|text| Reason::new(format!("On {name}: {text}"), &[&format!("hosts.{number}.because.0")]));
+    let others = hosts.iter().enumerate().filter(|(other, _)| *other != number);
+    let p99 = |(other, host): (usize, &HostFacts)| Some((host.figures.latency?.p99_ns?, other));
+    let slowest = others.filter_map(p99).max().map(|(p99_ns, other)| {
+        let text = format!(
+            "On the other hosts 99 % of the requests took up to {}.",
+            units::duration(p99_ns, Charset::Unicode)
+        );
+        Reason::new(text, &[&format!("hosts.{other}.latency.p99_ns")])
+    });
+    Story {
+        headline: headline(name, host.headline.as_deref().unwrap_or_default()),
+        because: told.into_iter().chain(slowest).collect(),
+        remedy: host.remedy.clone().or(story.remedy),
+        ..story
+    }
+}
+
+/// The headline of a machine with its name, as far as there is room.
+fn headline(name: &str, own: &str) -> String {
+    let fits = |text: &String| text.chars().count() <= HEADLINE_CHARS;
+    let cut = own.rsplit_once(": ").map(|(head, _)| format!("{head}."));
+    let all = [Some(own.to_string()), cut].into_iter().flatten().map(|text| format!("{name}: {text}"));
+    all.into_iter().find(fits).unwrap_or_else(|| "One host was disturbed from outside of its targets.".into())
 }
 
 /// The machine whose requests took longest, if it stands out of at least three.
@@ -66,17 +99,45 @@ mod tests {
         HostFacts { cause, ..serde_json::from_value(host).unwrap() }
     }
 
+    fn told(hosts: &[HostFacts]) -> Story {
+        let own = json!({
+            "headline": "A burst outran the depth.", "because": [{ "text": "its own", "evidence": ["latency"] }],
+            "lost_request_seconds": 3.0,
+        });
+        with_hosts(serde_json::from_value(own).unwrap(), hosts)
+    }
+
     fn because(hosts: &[HostFacts]) -> Vec<String> {
-        let own = json!({ "headline": "h", "because": [{ "text": "its own", "evidence": ["latency"] }], "lost_request_seconds": 0.0 });
-        let own: Story = serde_json::from_value(own).unwrap();
-        with_hosts(own, hosts).because.into_iter().map(|reason| reason.text).collect()
+        told(hosts).because.into_iter().map(|reason| reason.text).collect()
     }
 
     #[test]
     fn cause_outside_of_a_target_is_told_with_its_machine() {
-        let hosts = [host("a", 1_000_000, None), host("b", 1_000_000, Some(Cause::Halted))];
-        assert_eq!(because(&hosts), ["On b: This program was stopped for 2.00 s.", "its own"]);
-        assert_eq!(because(&hosts[..1]), ["its own"]);
+        let halted = HostFacts {
+            headline: Some("This program was halted for 2.40 s: x is not the cause.".into()),
+            lost_request_seconds: Some(2.9),
+            ..host("b", 1_000_000, Some(Cause::Halted))
+        };
+        let hosts = [host("a", 1_500_000, None), halted.clone()];
+        let story = told(&hosts);
+        assert_eq!(story.headline, "b: This program was halted for 2.40 s: x is not the cause.");
+        assert_eq!(
+            because(&hosts),
+            [
+                "On b: This program was stopped for 2.00 s.",
+                "On the other hosts 99 % of the requests took up to 1.50 ms."
+            ]
+        );
+        let few = HostFacts { lost_request_seconds: Some(0.3), ..halted };
+        assert_eq!(because(&[host("a", 1_000_000, None), few]), ["its own"]);
+        let long = headline(
+            "a-host-with-a-long-name",
+            "This program was halted for 2.40 s (from 5.24 s to 7.92 s): a.img is not the cause.",
+        );
+        assert_eq!(
+            long,
+            "a-host-with-a-long-name: This program was halted for 2.40 s (from 5.24 s to 7.92 s)."
+        );
     }
 
     #[test]

@@ -2,16 +2,23 @@
 
 use crate::Facts;
 use iosonar_analyze::StoryEvent;
+use iosonar_plan::Target;
 use iosonar_text::shown;
 
 /// Most characters of a name in a headline.
 const NAME_CHARS: usize = 24;
 
-/// A target by the last part of its path.
+/// A target by the last part of its path; on another machine by its host, with that part if the host has several.
 pub(crate) fn target(facts: &Facts<'_>, number: usize) -> String {
-    let path = facts.plan.targets.get(number).map(|target| target.path.as_path());
-    let name = path.map(|path| path.file_name().unwrap_or(path.as_os_str()));
-    name.map_or_else(|| format!("target {number}"), |name| shortened(shown(name).to_string()))
+    let targets = &facts.plan.targets;
+    let Some(target) = targets.get(number) else { return format!("target {number}") };
+    let name = shown(target.path.file_name().unwrap_or(target.path.as_os_str())).to_string();
+    let is_near = |other: &&Target| other.executor == target.executor;
+    match target.executor.host() {
+        None => shortened(name),
+        Some(host) if targets.iter().filter(is_near).count() == 1 => shortened(host.name.clone()),
+        Some(host) => shortened(format!("{}:{name}", host.name)),
+    }
 }
 
 /// A phase by its name in the figures.

@@ -17,7 +17,7 @@ pub struct CollectArgs {
     /// Write the result into this directory, which must not exist. Default: DIR-collected
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Send this program to the hosts, for example a static one, instead of this program
+    /// Use this file on the hosts, for example a static build, instead of this program
     #[arg(long, value_name = "FILE")]
     pub send_program: Option<PathBuf>,
     #[command(flatten)]

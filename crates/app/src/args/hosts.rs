@@ -9,16 +9,18 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Several machines")]
 pub struct HostArgs {
-    /// Run on these machines through ssh: HOST, HOST:TARGET, node[01-16]:TARGET, or @FILE with one of these a line
+    /// Run on these machines through ssh: HOST, HOST:TARGET, node[01-16]:TARGET or @FILE
     ///
-    /// A host without a target uses those of --target; 'local' is this machine. If each host has a target, those of --target are on this
+    /// A file has one of the others a line. A host without a target uses those of --target; 'local' is this machine. If each host has a target, those of --target are on this
     /// machine. The program is sent to hosts that do not have it, and so are loads. docs/hosts.md has the details.
     #[arg(long, value_name = "HOST[:TARGET]", num_args = 1..)]
     pub on: Vec<String>,
     /// Use the program at this path of the hosts, of the same build as this one; nothing is sent
     #[arg(long, value_name = "PATH", requires = "on")]
     pub remote_path: Option<String>,
-    /// Send this program to the hosts, for example a static one, instead of this program
+    /// Use this file on the hosts, for example a static build, instead of this program
+    ///
+    /// It is sent there.
     #[arg(long, value_name = "FILE", conflicts_with = "remote_path")]
     pub send_program: Option<PathBuf>,
     /// Start the program on the hosts by sudo -n
@@ -34,7 +36,7 @@ pub struct HostArgs {
     pub max_clock_error: Option<Nanos>,
 }
 
-/// What becomes of a run without one of its hosts.
+/// Behavior of a run without one of its hosts.
 const LOST: &[Word<LostHost>] = &[
     ("stop", "Stop issuing; what is recorded is kept", LostHost::Stop),
     ("continue", "Go on to the end of the run", LostHost::Continue),

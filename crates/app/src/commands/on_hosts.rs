@@ -4,7 +4,7 @@ use crate::args::hosts::HostArgs;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_cluster::Placement;
-use iosonar_plan::{Host, HostRules, Plan};
+use iosonar_plan::{Executor, Host, HostRules, Plan, Target};
 use std::path::PathBuf;
 
 /// The machines that are typed.
@@ -29,6 +29,13 @@ pub fn placed(plan: Plan, placement: &Placement, args: &HostArgs) -> Result<Plan
         sudo: args.sudo,
         ..Host::new(name)
     };
+    let free = plan.targets.len().saturating_sub(placement.targets().len());
+    let is_fixed = |target: &Target| target.executor != Executor::Thread;
+    if placement.has_open_hosts() && plan.targets[..free].iter().all(is_fixed) {
+        return Err(Failure::refused(anyhow!(
+            "--on: each target of the plan has an `executor`, so no host gets one: remove them from the plan, or run it without --on"
+        )));
+    }
     let plan = if placement.is_empty() { plan } else { placement.place(plan, host) };
     let hosts = HostRules {
         lost: args.on_lost_host.unwrap_or(plan.hosts.lost),

@@ -256,11 +256,14 @@ fn lose_one(loss: Loss, policy: &str) {
     assert!(text.contains("m1 was lost at "), "{case}: {text}");
 }
 
-/// A machine that goes on finds its coordinator gone: it stops, and keeps its records, which are fetched later.
+/// A machine that continues after its coordinator has left stops, and keeps its records, which are fetched later.
 fn collect_from_halted(lab: &Lab, machines: &Machines) {
     let machine = &machines.all[1];
     machine.agents().into_iter().for_each(|agent| signal(agent, "CONT"));
     until("the machine that was halted stops", || machine.agents().is_empty());
+    // A machine that cannot be reached costs nothing.
+    let refused = Ended::of(lab.command("collect r").env("RSH", "false").output().unwrap());
+    assert!(refused.code == 2 && !lab.path("r-collected").exists(), "{}", refused.err);
     let ended = end(lab, machines, "collect r");
     assert_eq!(ended.code, 0, "{}", ended.err);
     let (first, all) = (lab.records("r"), lab.records("r-collected"));

@@ -1,4 +1,4 @@
-//! Machines for tests: network namespaces with an `sshd` of their own, each with a shifted clock.
+//! Machines for tests: network namespaces, each with an `sshd` and a shifted clock.
 
 use iosonar_testkit::{Lab, tool, until};
 use std::os::unix::fs::MetadataExt;

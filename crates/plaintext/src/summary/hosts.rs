@@ -23,7 +23,7 @@ pub(crate) fn table(out: &mut Lines, s: &Summary) {
 /// Most machines whose own headline is shown.
 const OWN: usize = 16;
 
-/// What happened on a machine, in its own words.
+/// The headline of a machine.
 fn own(host: &HostFacts) -> Option<String> {
     host.headline.as_ref().map(|headline| format!("{}: {headline}", host.figures.name))
 }

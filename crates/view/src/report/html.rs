@@ -118,7 +118,7 @@ fn first_screen(out: &mut String, report: &Report<'_>) {
     runs().take(1).for_each(|(name, run)| overview(out, name, run));
 }
 
-/// What the comparison says, and how far that reaches.
+/// The statement of the comparison, and its range.
 fn answer(out: &mut String, comparison: &Comparison) {
     let headline = comparison.story.as_ref().map_or(&comparison.answer.text, |story| &story.headline);
     _ = writeln!(out, "<section class=\"story\" aria-label=\"Comparison\">");
