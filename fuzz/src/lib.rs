@@ -30,6 +30,8 @@ macro_rules! targets {
 }
 targets! {
     blkreplay_options,
+    host_messages,
+    host_words,
     iozone_options,
     load_lines,
     options,

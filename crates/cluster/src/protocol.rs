@@ -240,7 +240,7 @@ pub struct HostProgress {
 }
 
 /// Sanitises a report of another machine: its texts become single lines without control characters.
-pub(crate) fn harmless(report: Report) -> Report {
+pub fn harmless(report: Report) -> Report {
     let mut value = serde_json::to_value(&report).unwrap_or_default();
     clean(&mut value);
     // Numbers and keywords are unchanged, so it stays a valid report.
