@@ -2,7 +2,7 @@
 
 use crate::parts::PartsTally;
 use crate::{Cause, Judgement, PartStats, Story, Summary, Verdict};
-use iosonar_archive::{HostLost, HostRun, RunInfo};
+use iosonar_archive::{ClockFacts, HostLost, HostRun, RunInfo};
 use serde::{Deserialize, Serialize};
 
 /// A machine of a run on several, with its figures.
@@ -15,17 +15,25 @@ pub struct HostFacts {
     pub targets: Vec<u16>,
     /// How exactly its clock is known; absent where it is that of the coordinator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock: Option<HostClockFacts>,
+    pub clock: Option<ClockFacts>,
     /// When it was lost; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<HostLost>,
     /// The verdict that it made of its part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Its own headline.
+    /// Its other findings.
+    #[serde(flatten)]
+    pub findings: HostFindings,
+}
+
+/// The findings of a machine on its part of a run, beside its judgement.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HostFindings {
+    /// The headline of its story.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
-    /// Why.
+    /// The reasons of its story.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
     /// The cause of most of the time that its requests lost.
@@ -48,25 +56,25 @@ pub struct HostReport {
     /// Its judgement; absent if it was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
-    /// The headline of its story.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub headline: Option<String>,
-    /// The reasons of its story.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub because: Vec<String>,
-    /// The cause of most of the time that its requests lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Cause>,
-    /// The part of that time with this cause, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost_request_seconds: Option<f64>,
-    /// The remedy that it names.
-    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<String>,
+    /// Its other findings.
+    #[serde(flatten)]
+    pub findings: HostFindings,
 }
 
 /// Name of the machine of the coordinator.
 pub const THIS_HOST: &str = "here";
+
+impl HostFindings {
+    fn of(story: &Story) -> HostFindings {
+        HostFindings {
+            headline: Some(story.headline.clone()),
+            because: story.because.iter().map(|one| one.text.clone()).collect(),
+            cause: story.main_cause(),
+            lost_request_seconds: story.shares.first().map(|most| story.lost_request_seconds * most.share),
+            remedy: story.remedy.clone(),
+        }
+    }
+}
 
 impl HostReport {
     /// The findings in the summary of a part.
@@ -74,13 +82,7 @@ impl HostReport {
         let story = summary.as_ref().and_then(|summary| summary.story.as_ref());
         HostReport {
             name,
-            headline: story.map(|story| story.headline.clone()),
-            because: story
-                .map_or(Vec::new(), |story| story.because.iter().map(|one| one.text.clone()).collect()),
-            cause: story.and_then(Story::main_cause),
-            lost_request_seconds: story
-                .and_then(|story| Some(story.lost_request_seconds * story.shares.first()?.share)),
-            remedy: story.and_then(|story| story.remedy.clone()),
+            findings: story.map(HostFindings::of).unwrap_or_default(),
             judgement: summary.and_then(|summary| summary.judgement),
         }
     }
@@ -91,45 +93,15 @@ impl HostReport {
     }
 }
 
-/// How exactly the clock of a machine is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostClockFacts {
-    /// Number of exchanges of a message and its answer.
-    pub exchanges: u64,
-    /// The shortest of them.
-    pub least_round_trip_ns: u64,
-    /// Greatest error of a time of the run on that machine.
-    pub max_error_ns: u64,
-    /// Greatest error of its agreed start.
-    pub start_error_ns: u64,
-    /// Its rate against that of the coordinator's machine, in parts per billion; absent if the run is too short.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drift_ppb: Option<i64>,
-    /// Time of a step of the clock; no order of events is known after it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stepped_at_ns: Option<u64>,
-}
-
 /// The machines of a run; empty for a run on one.
 pub(crate) fn host_facts(parts: &PartsTally, info: &RunInfo) -> Vec<HostFacts> {
     let facts = |host: &HostRun| HostFacts {
         figures: parts.of_targets(&host.targets, host.name.as_deref().unwrap_or(THIS_HOST)),
         targets: host.targets.clone(),
-        clock: host.clock.as_ref().map(|clock| HostClockFacts {
-            exchanges: clock.exchanges,
-            least_round_trip_ns: clock.least_round_trip_ns,
-            max_error_ns: clock.max_error_ns,
-            start_error_ns: clock.start_error_ns,
-            drift_ppb: clock.drift_ppb,
-            stepped_at_ns: clock.stepped_at_ns,
-        }),
+        clock: host.clock.as_ref().map(|clock| clock.known),
         lost: host.lost.clone(),
         verdict: None,
-        headline: None,
-        because: Vec::new(),
-        cause: None,
-        lost_request_seconds: None,
-        remedy: None,
+        findings: HostFindings::default(),
     };
     info.hosts.iter().map(facts).collect()
 }

@@ -91,7 +91,7 @@ pub use errors::ErrorCount;
 pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, SetupFacts, Stall, StallFacts, Waits};
-pub use hosts::{HostClockFacts, HostFacts, HostReport, THIS_HOST};
+pub use hosts::{HostFacts, HostFindings, HostReport, THIS_HOST};
 pub use judgement::{
     Channel, Detection, DetectorId, During, Evidence, FakeTarget, Judgement, Level, Verdict,
 };

@@ -18,9 +18,19 @@ pub struct HostRun {
     pub lost: Option<HostLost>,
 }
 
-/// How exactly the clock of another machine is known.
+/// The clock of another machine, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostClock {
+    /// How exactly it is known.
+    #[serde(flatten)]
+    pub known: ClockFacts,
+    /// The exchanges that decide; times between them are interpolated.
+    pub readings: Vec<ClockReading>,
+}
+
+/// How exactly the clock of another machine is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ClockFacts {
     /// Number of exchanges of a message and its answer.
     pub exchanges: u64,
     /// The shortest of them.
@@ -35,8 +45,6 @@ pub struct HostClock {
     /// Time of a step that neither the error nor a drift of 500 ppm explains; no order of events is known after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stepped_at_ns: Option<u64>,
-    /// The exchanges that decide; times between them are interpolated.
-    pub readings: Vec<ClockReading>,
 }
 
 /// A reading of another machine's clock.

@@ -44,7 +44,7 @@ pub use faults::{
 pub use fields::Fields;
 pub use following::Following;
 pub use frame::{FRAME_BYTES, Frame};
-pub use hosts::{ClockReading, HostClock, HostLost, HostRun};
+pub use hosts::{ClockFacts, ClockReading, HostClock, HostLost, HostRun};
 pub use journal::{
     JOURNAL_HEAD, JOURNAL_SLOTS, JournalError, SLOT_WORDS, journal_head, read_journal, slot_ended, slot_of,
 };

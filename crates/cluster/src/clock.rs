@@ -4,7 +4,7 @@
 //! middle of the exchange is known to half of the time that it spent on the way (Cristian, "Probabilistic clock synchronization", 1989;
 //! RFC 5905, section 8). Between two readings the difference is a line; the error grows with the distance to the nearer one.
 
-use iosonar_archive::{ClockReading, HostClock};
+use iosonar_archive::{ClockFacts, ClockReading, HostClock};
 use iosonar_host::Root;
 use iosonar_text::shown;
 use std::fs;
@@ -199,15 +199,15 @@ impl ClockTrack {
             error_ns: reading.error,
         };
         let stepped_at_ns = map.step().map(|here| here.saturating_sub(origin));
-        HostClock {
+        let known = ClockFacts {
             exchanges: self.exchanges,
             least_round_trip_ns: self.least_round_trip(),
             max_error_ns: map.max_error(origin, end),
             start_error_ns: map.at_here(origin).error,
             drift_ppb: map.drift_ppb(),
             stepped_at_ns,
-            readings: map.readings.iter().map(reading).collect(),
-        }
+        };
+        HostClock { known, readings: map.readings.iter().map(reading).collect() }
     }
 }
 
@@ -371,14 +371,17 @@ mod tests {
                 );
             }
             let facts = track.facts(origin, origin + seconds * SECOND);
-            assert!(facts.readings.len() <= MOST && facts.exchanges == 128 + seconds, "{facts:?}");
-            assert!(facts.stepped_at_ns.is_none(), "{facts:?}");
-            assert!(facts.start_error_ns < 2_000_000 && facts.max_error_ns < 10_000_000, "{facts:?}");
+            assert!(facts.readings.len() <= MOST && facts.known.exchanges == 128 + seconds, "{facts:?}");
+            assert!(facts.known.stepped_at_ns.is_none(), "{facts:?}");
+            assert!(
+                facts.known.start_error_ns < 2_000_000 && facts.known.max_error_ns < 10_000_000,
+                "{facts:?}"
+            );
             let again = ClockMap::of_facts(&facts, origin);
             let there = (origin + SECOND).wrapping_add_signed(ahead(origin + SECOND));
             assert_eq!(again.here(there), map.here(there));
             if drift_ppm != 0 {
-                let drift = facts.drift_ppb.expect("it is greater than the error");
+                let drift = facts.known.drift_ppb.expect("it is greater than the error");
                 assert!(drift.abs_diff(drift_ppm * 1000) < 40_000, "{drift}");
             }
         }
@@ -416,8 +419,8 @@ mod tests {
         track.add(&exchange(3 * SECOND, 500, 1000, 90_000_000));
         track.add_series(&[exchange(5 * SECOND, 500, 1000, 1000)]);
         let facts = track.facts(SECOND, 5 * SECOND);
-        assert_eq!((facts.exchanges, facts.readings.len()), (3, 2));
-        assert!(facts.max_error_ns < 1001 + 2 * 15_000 + 10, "{facts:?}");
+        assert_eq!((facts.known.exchanges, facts.readings.len()), (3, 2));
+        assert!(facts.known.max_error_ns < 1001 + 2 * 15_000 + 10, "{facts:?}");
     }
 
     #[test]
@@ -426,7 +429,7 @@ mod tests {
         track.add_series(&[exchange(SECOND, 0, 1000, 1000)]);
         track.add_series(&[exchange(11 * SECOND, 20_000_000, 1000, 1000)]);
         let facts = track.facts(SECOND, 11 * SECOND);
-        assert_eq!(facts.stepped_at_ns.map(|at| at / SECOND), Some(10));
+        assert_eq!(facts.known.stepped_at_ns.map(|at| at / SECOND), Some(10));
     }
 
     #[test]

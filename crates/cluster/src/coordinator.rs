@@ -9,6 +9,7 @@ use crate::protocol::{Order, Report, SILENCE, harmless};
 use crate::results::Executed;
 use crate::run_progress::{PartProgress, PhaseProgress, RunProgress};
 use crate::sent_program::{SentProgram, hash_of};
+use iosonar_analyze::THIS_HOST;
 use iosonar_archive::{ArchiveError, ArchiveWriter, PARTS, RunInfo, Signal, TOOL};
 use iosonar_engine::Control;
 use iosonar_evidence::{Environment, WrittenBack};
@@ -63,8 +64,8 @@ pub struct Assembled<'a> {
     events: Receiver<Event>,
     own_clock: String,
     is_stop_told: bool,
-    /// The others stop because this part was lost.
-    stopped_for: Option<usize>,
+    /// The others stop because one was lost.
+    is_stopped_for_lost: bool,
 }
 
 impl<'a> Assembled<'a> {
@@ -113,7 +114,7 @@ impl<'a> Assembled<'a> {
             events,
             own_clock: own_clock(),
             is_stop_told: false,
-            stopped_for: None,
+            is_stopped_for_lost: false,
         })
     }
 
@@ -300,12 +301,12 @@ impl<'a> Assembled<'a> {
     /// Stops all processes if one is lost during the run, and the plan says so.
     fn stop_for_lost(&mut self) {
         let stops = self.plan.has_hosts() && self.plan.hosts.lost == LostHost::Stop;
-        if !stops || self.stopped_for.is_some() {
+        if !stops || self.is_stopped_for_lost {
             return;
         }
         let lost = |part: &Part| part.lost.is_some() && !part.starts.is_empty();
-        if let Some(cause) = self.parts.iter().position(lost) {
-            self.stopped_for = Some(cause);
+        if self.parts.iter().any(lost) {
+            self.is_stopped_for_lost = true;
             let others = self.parts.iter_mut().filter(|part| !part.is_gone());
             others.for_each(|part| part.process.order(Order::Stop { signal: Signal::TERMINATE.0 }));
         }
@@ -364,7 +365,8 @@ impl<'a> Assembled<'a> {
             return Err(TogetherError::Refused("no process has started the run".into()));
         }
         let info = self.start_of(info);
-        Ok(Executed::new(self, archive, info, parts_made, ended, control.signal().is_some()))
+        let is_stopped = control.signal().is_some();
+        Ok(Executed { all: self, archive, info, parts: parts_made, ended, is_stopped })
     }
 
     /// Executes one phase after the other. `begun` is the start of the run.
@@ -381,7 +383,7 @@ impl<'a> Assembled<'a> {
         for (number, phase) in plan.phases.iter().enumerate() {
             let id = number as u16;
             self.pump(control, |part| part.is_ready(id));
-            if control.signal().is_some() || self.stopped_for.is_some() {
+            if control.signal().is_some() || self.is_stopped_for_lost {
                 return Ok(());
             }
             if let Some(gone) = self.parts.iter().find(|part| !self.may_be_missing(part) && part.is_gone()) {
@@ -435,7 +437,7 @@ impl<'a> Assembled<'a> {
 
     fn show(&self, number: usize, begun: Instant, show: &mut impl FnMut(&RunProgress<'_>)) {
         let part = |part: &Part| PartProgress {
-            name: part.host.clone().unwrap_or_else(|| "here".into()),
+            name: part.host.clone().unwrap_or_else(|| THIS_HOST.into()),
             requests: part.progress,
             is_lost: part.lost.is_some(),
             has_ended: part.done.is_some() || part.has_ended(number as u16),

@@ -13,30 +13,19 @@ use std::path::Path;
 
 /// A finished run. Each process has separate records.
 pub(crate) struct Executed<'a> {
-    all: Assembled<'a>,
-    archive: ArchiveWriter,
+    pub(crate) all: Assembled<'a>,
+    pub(crate) archive: ArchiveWriter,
     /// Facts at the start.
-    info: RunInfo,
+    pub(crate) info: RunInfo,
     /// Directory of the processes' archives, until they are merged.
-    parts: Made,
+    pub(crate) parts: Made,
     /// End of the last phase.
-    ended: u64,
+    pub(crate) ended: u64,
     /// A signal came.
-    is_stopped: bool,
+    pub(crate) is_stopped: bool,
 }
 
-impl<'a> Executed<'a> {
-    pub(crate) fn new(
-        all: Assembled<'a>,
-        archive: ArchiveWriter,
-        info: RunInfo,
-        parts: Made,
-        ended: u64,
-        is_stopped: bool,
-    ) -> Executed<'a> {
-        Executed { all, archive, info, parts, ended, is_stopped }
-    }
-
+impl Executed<'_> {
     /// Merges all results. The archives of the processes are removed after that.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use iosonar_os::{machine_type, monotonic_ns};
 use iosonar_plan::Host;
+use iosonar_text::shell::quoted;
 use iosonar_text::{one_line, shown};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -91,11 +92,6 @@ pub(crate) fn command(host: &Host, sent: Option<&SentProgram>, words: &str) -> S
             format!("exec sh -c '{script}' iosonar {hash} {bytes} {unique}")
         }
     }
-}
-
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The output of a shell before it became the program.

@@ -167,10 +167,7 @@ pub(crate) fn summarize(
 fn with_reports(mut hosts: Vec<HostFacts>, reports: &[HostReport]) -> Vec<HostFacts> {
     for (host, report) in hosts.iter_mut().zip(reports) {
         host.verdict = report.judgement.as_ref().map(|judgement| judgement.verdict);
-        host.headline.clone_from(&report.headline);
-        host.because.clone_from(&report.because);
-        (host.cause, host.lost_request_seconds) = (report.cause, report.lost_request_seconds);
-        host.remedy.clone_from(&report.remedy);
+        host.findings.clone_from(&report.findings);
     }
     hosts
 }

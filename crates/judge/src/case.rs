@@ -9,7 +9,7 @@ use iosonar_analyze::{Level, Summary, Tally};
 use iosonar_archive::RunInfo;
 use iosonar_evidence::target::DirectIo;
 use iosonar_evidence::{DeviceCounter, Environment, NfsBytes, OwnUse, Series, TargetFacts, TargetKind};
-use iosonar_plan::{Claim, Executor, Op, Plan, SECTOR};
+use iosonar_plan::{Claim, Op, Plan, SECTOR};
 
 /// A result with its evidence.
 #[derive(Debug, Clone, Copy)]
@@ -165,12 +165,12 @@ impl Case<'_> {
 
     /// Whether this process issued all requests: the kernel does not count those of others for it.
     fn is_alone(&self) -> bool {
-        self.plan.targets.iter().all(|target| matches!(target.executor, Executor::Thread))
+        !self.plan.has_processes()
     }
 
     /// Whether targets are on other machines, whose devices are not sampled here.
     pub(crate) fn is_remote(&self) -> bool {
-        self.plan.targets.iter().any(|target| matches!(target.executor, Executor::Host(_)))
+        self.plan.has_hosts()
     }
 
     fn account(&self, asked: u64, process: Option<f64>, sectors: DeviceCounter, nfs: NfsBytes) -> Account {

@@ -6,7 +6,6 @@ use crate::Facts;
 use crate::episodes::{Episode, ResponseCourse};
 use iosonar_analyze::{Cause, DeviceTraffic, LEAST_REQUESTS, LossSlice, TimeRange, Traffic, WithoutCpu};
 use iosonar_judge::{Case, Watched, watched};
-use iosonar_plan::Executor;
 
 /// A cause accounts for an episode if it accounts for this share of its lost time, or of its longest mean response.
 const COVERS: f64 = 0.5;
@@ -326,7 +325,7 @@ fn is_other_size([bytes, usual]: [f64; 2]) -> bool {
 
 /// Whether samples are those of the process that issued all requests: requests were real, and no other process issued some.
 pub(crate) fn is_sampled(case: &Case<'_>) -> bool {
-    case.is_real() && case.plan.targets.iter().all(|target| target.executor == Executor::Thread)
+    case.is_real() && !case.plan.has_processes()
 }
 
 /// Use of the watched devices over time, within the run. The bytes of this run are subtracted: those of its requests, or those that the kernel

@@ -24,17 +24,19 @@ pub fn with_hosts(story: Story, hosts: &[HostFacts]) -> Story {
 
 /// The machine on which something outside of its targets cost most, if that is most of what the whole run lost.
 fn disturbed<'a>(story: &Story, hosts: &'a [HostFacts]) -> Option<(usize, &'a HostFacts)> {
-    let lost = |host: &HostFacts| host.lost_request_seconds.unwrap_or(0.0);
-    let outside = hosts.iter().enumerate().filter(|(_, host)| host.cause.is_some_and(Cause::is_outside));
+    let lost = |host: &HostFacts| host.findings.lost_request_seconds.unwrap_or(0.0);
+    let outside =
+        hosts.iter().enumerate().filter(|(_, host)| host.findings.cause.is_some_and(Cause::is_outside));
     let (number, host) = outside.max_by(|(_, a), (_, b)| lost(a).total_cmp(&lost(b)))?;
     let is_most = 2.0 * lost(host) >= story.lost_request_seconds && story.lost_request_seconds > 0.0;
-    (is_most && host.headline.is_some()).then_some((number, host))
+    (is_most && host.findings.headline.is_some()).then_some((number, host))
 }
 
 /// The story of a run that one machine disturbed: what it says itself, and how the others fared.
 fn of_disturbed(story: Story, hosts: &[HostFacts], number: usize, host: &HostFacts) -> Story {
     let name = &host.figures.name;
     let told = host
+        .findings
         .because
         .first()
         .map(|text| Reason::new(format!("On {name}: {text}"), &[&format!("hosts.{number}.because.0")]));
@@ -48,9 +50,9 @@ fn of_disturbed(story: Story, hosts: &[HostFacts], number: usize, host: &HostFac
         Reason::new(text, &[&format!("hosts.{other}.latency.p99_ns")])
     });
     Story {
-        headline: headline(name, host.headline.as_deref().unwrap_or_default()),
+        headline: headline(name, host.findings.headline.as_deref().unwrap_or_default()),
         because: told.into_iter().chain(slowest).collect(),
-        remedy: host.remedy.clone().or(story.remedy),
+        remedy: host.findings.remedy.clone().or(story.remedy),
         ..story
     }
 }
@@ -96,7 +98,9 @@ mod tests {
             "latency": { "mean_ns": 1, "p50_ns": 1, "p99_ns": p99_ns, "max_ns": p99_ns }, "in_flight_mean": null, "targets": [0],
             "because": ["This program was stopped for 2.00 s."],
         });
-        HostFacts { cause, ..serde_json::from_value(host).unwrap() }
+        let mut host: HostFacts = serde_json::from_value(host).unwrap();
+        host.findings.cause = cause;
+        host
     }
 
     fn told(hosts: &[HostFacts]) -> Story {
@@ -113,11 +117,9 @@ mod tests {
 
     #[test]
     fn cause_outside_of_a_target_is_told_with_its_machine() {
-        let halted = HostFacts {
-            headline: Some("This program was halted for 2.40 s: x is not the cause.".into()),
-            lost_request_seconds: Some(2.9),
-            ..host("b", 1_000_000, Some(Cause::Halted))
-        };
+        let mut halted = host("b", 1_000_000, Some(Cause::Halted));
+        halted.findings.headline = Some("This program was halted for 2.40 s: x is not the cause.".into());
+        halted.findings.lost_request_seconds = Some(2.9);
         let hosts = [host("a", 1_500_000, None), halted.clone()];
         let story = told(&hosts);
         assert_eq!(story.headline, "b: This program was halted for 2.40 s: x is not the cause.");
@@ -128,8 +130,8 @@ mod tests {
                 "On the other hosts 99 % of the requests took up to 1.50 ms."
             ]
         );
-        let few = HostFacts { lost_request_seconds: Some(0.3), ..halted };
-        assert_eq!(because(&[host("a", 1_000_000, None), few]), ["its own"]);
+        halted.findings.lost_request_seconds = Some(0.3);
+        assert_eq!(because(&[host("a", 1_000_000, None), halted]), ["its own"]);
         let long = headline(
             "a-host-with-a-long-name",
             "This program was halted for 2.40 s (from 5.24 s to 7.92 s): a.img is not the cause.",

@@ -45,13 +45,16 @@ fn check_clocks(machines: &Machines, info: &RunInfo) {
     };
     for machine in &machines.all {
         let clock = host(machine).clock.expect("its clock is another one");
-        assert!(clock.exchanges >= 64 && clock.readings.len() >= 2, "{clock:?}");
+        assert!(clock.known.exchanges >= 64 && clock.readings.len() >= 2, "{clock:?}");
         for reading in &clock.readings {
             let off = reading.ahead_ns.abs_diff(machine.ahead_ns);
             assert!(off <= reading.error_ns, "{}: {reading:?} is off by {off}", machine.name);
         }
         let greatest = clock.readings.iter().map(|reading| reading.error_ns).max().unwrap();
-        assert!(clock.stepped_at_ns.is_none() && clock.max_error_ns <= greatest + 10_000_000, "{clock:?}");
+        assert!(
+            clock.known.stepped_at_ns.is_none() && clock.known.max_error_ns <= greatest + 10_000_000,
+            "{clock:?}"
+        );
     }
 }
 
@@ -76,7 +79,7 @@ fn a_replay_on_three_machines_is_one_result() {
     assert_eq!(records.len(), 3 * 400);
     // All have the load's times: with an error in the clocks they would be shifted against each other.
     for target in 0..3u16 {
-        let error = info.hosts[usize::from(target)].clock.as_ref().unwrap().max_error_ns;
+        let error = info.hosts[usize::from(target)].clock.as_ref().unwrap().known.max_error_ns;
         for record in records.iter().filter(|record| record.target == target) {
             let due = record.sequence * 5_000_000;
             assert!(
@@ -173,7 +176,7 @@ fn clocks_are_known_to_half_the_round_trip_whatever_its_ways_are() {
         .map(|reading| reading.ahead_ns.abs_diff(machines.all[0].ahead_ns))
         .max()
         .unwrap();
-    assert!(off > 2_000_000 && clock.least_round_trip_ns > 20_000_000, "{off} {clock:?}");
+    assert!(off > 2_000_000 && clock.known.least_round_trip_ns > 20_000_000, "{off} {clock:?}");
 }
 
 /// How a machine is lost.

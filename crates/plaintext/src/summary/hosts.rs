@@ -25,7 +25,7 @@ const OWN: usize = 16;
 
 /// The headline of a machine.
 fn own(host: &HostFacts) -> Option<String> {
-    host.headline.as_ref().map(|headline| format!("{}: {headline}", host.figures.name))
+    host.findings.headline.as_ref().map(|headline| format!("{}: {headline}", host.figures.name))
 }
 
 fn time(ns: u64) -> String {

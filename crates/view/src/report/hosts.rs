@@ -42,7 +42,7 @@ pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
 /// The loss of a machine, or its own headline.
 fn happened(host: &HostFacts) -> String {
     let lost = host.lost.as_ref().map(|lost| format!("lost at {}: {}", optional(Some(lost.at_ns)), lost.why));
-    escape(&lost.or_else(|| host.headline.clone()).unwrap_or_default())
+    escape(&lost.or_else(|| host.findings.headline.clone()).unwrap_or_default())
 }
 
 #[cfg(test)]
