@@ -30,6 +30,8 @@ pub struct Extremes<'a> {
     /// 95 % interval of the ratio, which holds for all pairs of cells together: the extremes of many equal cells differ, too. `None` if no
     /// cell was measured twice.
     pub interval: Option<(f64, f64)>,
+    /// Cells with a rate that have too few requests to be compared.
+    pub left_out: usize,
 }
 
 impl Extremes<'_> {
@@ -40,11 +42,14 @@ impl Extremes<'_> {
 }
 
 impl<'a> MeasuredCell<'a> {
-    /// A cell of at least `least_requests` in all of its repetitions; `None` without a rate.
-    fn of(results: &[&'a CellResult], least_requests: u64) -> Option<MeasuredCell<'a>> {
-        let requests: u64 = results.iter().map(|result| result.ops).sum();
-        let rates = rates(results).filter(|_| requests >= least_requests)?;
-        Some(MeasuredCell { results: results.to_vec(), rates })
+    /// A cell; `None` without a rate.
+    fn of(results: &[&'a CellResult]) -> Option<MeasuredCell<'a>> {
+        Some(MeasuredCell { results: results.to_vec(), rates: rates(results)? })
+    }
+
+    /// Requests of all of its repetitions.
+    fn requests(&self) -> u64 {
+        self.results.iter().map(|result| result.ops).sum()
     }
 
     fn logs(&self) -> Logs {
@@ -55,7 +60,8 @@ impl<'a> MeasuredCell<'a> {
 /// The extremes of the cells with at least `least_requests`; `None` if there are fewer than two.
 pub(crate) fn extremes<'a>(grids: &[Grid<'a>], least_requests: u64) -> Option<Extremes<'a>> {
     let cells = grids.iter().flat_map(|grid| grid.cells.iter().flatten());
-    let cells: Vec<MeasuredCell> = cells.filter_map(|cell| MeasuredCell::of(cell, least_requests)).collect();
+    let (cells, few): (Vec<MeasuredCell>, Vec<MeasuredCell>) =
+        cells.filter_map(|cell| MeasuredCell::of(cell)).partition(|cell| cell.requests() >= least_requests);
     let by_median = |a: &&MeasuredCell, b: &&MeasuredCell| a.rates.median.total_cmp(&b.rates.median);
     let (slowest, fastest) = (cells.iter().min_by(by_median)?, cells.iter().max_by(by_median)?);
     let all: Vec<Logs> = cells.iter().map(MeasuredCell::logs).collect();
@@ -67,6 +73,7 @@ pub(crate) fn extremes<'a>(grids: &[Grid<'a>], least_requests: u64) -> Option<Ex
         slowest: slowest.clone(),
         ratio: bounded_exp(change),
         interval: half.map(|half| (bounded_exp(change - half), bounded_exp(change + half))),
+        left_out: few.len(),
     })
 }
 

@@ -42,7 +42,7 @@ pub fn matrix_story(facts: &MatrixFacts<'_>) -> Statement {
     };
     let resumed = missing.as_ref().map(|_| remedies::resumed(facts));
     Statement {
-        worth: Some(worth(table)),
+        worth: Some(worth(table, extremes.as_ref().map_or(0, |extremes| extremes.left_out))),
         remedy: resumed.or(found.remedy),
         ..statement(found.headline, missing.into_iter().chain(found.because))
     }
@@ -244,8 +244,17 @@ fn number_of(table: &Table, cell: &MeasuredCell<'_>) -> usize {
     table.results.iter().position(is_first).unwrap_or(0)
 }
 
-/// How well the figures are known.
-fn worth(table: &Table) -> String {
+/// How well the figures are known, and how many cells no sentence is about.
+fn worth(table: &Table, left_out: usize) -> String {
+    let few = match left_out {
+        0 => String::new(),
+        1 => format!("; a cell of fewer than {LEAST_REQUESTS} requests is not compared"),
+        n => format!("; {n} cells of fewer than {LEAST_REQUESTS} requests are not compared"),
+    };
+    noise(table) + &few
+}
+
+fn noise(table: &Table) -> String {
     let percent = |half: f64| match half {
         wide if wide > 1000.0 => "more than 1 000 %".into(),
         half => format!("{} %", number(half)),

@@ -152,3 +152,11 @@ fn missing_cells_failures_and_fakes_come_first() {
     let story = story_of(&Table { fake, ..table(&CELLS) }, &matrix());
     assert_eq!(story.headline, "FAKE as a device result: page-cache-in-path.");
 }
+
+#[test]
+fn cells_of_few_requests_are_counted() {
+    let mut table = table(&CELLS);
+    table.results.iter_mut().filter(|result| result.file_bytes == 2 * GIB).for_each(|result| result.ops = 4);
+    let worth = story_of(&table, &matrix()).worth.unwrap();
+    assert!(worth.ends_with("; a cell of fewer than 30 requests is not compared"), "{worth}");
+}
