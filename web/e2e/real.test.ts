@@ -167,7 +167,7 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
   it.each([["run", "a"], ["overload", "over"], ["hostile", "hostile"]])("%s: the first screen is the story of show --json", async (name, run) => {
     const o = await opened(name);
     const { story } = JSON.parse(readFileSync(join(PAGES, `${run}.summary.json`), "utf8"));
-    const texts = (selector: string) => o.page.$$eval(selector, (all) => all.map((e) => e.textContent!));
+    const texts = (selector: string) => o.page.$$eval(selector, (all) => all.map((e) => e.textContent!.replaceAll("\u00a0", " ")));
     expect(await texts(".headline")).toEqual([story.headline]);
     expect(await texts(".story dd[title]")).toEqual((story.because ?? []).map(({ text }: { text: string }) => text));
     expect(await texts(".event")).toHaveLength(Math.min(12, story.events?.length ?? 0));

@@ -16,6 +16,13 @@ describe("stamp", () => {
     expect(Math.abs(box.x + box.w / 2 - 524)).toBeLessThan(20);
     expect(text!.style.size).toBeGreaterThanOrEqual(9);
   });
+  it("has a line for each reason in a narrow box", () => {
+    const p = new RecordingPainter(300, 120);
+    const reasons = ["NOT A STORAGE RESULT", "no direct I/O", "simulated target"];
+    stamp(p, { x: 0, y: 0, w: 220, h: 120 }, reasons, LIGHT);
+    expect(p.texts.map(({ text }) => text)).toEqual(reasons);
+    for (const { box } of p.texts) expect(box.w).toBeLessThanOrEqual(220);
+  });
   it("is not there where nothing is wrong", () => {
     const p = new RecordingPainter(1000, 200);
     stamp(p, BOX, [], LIGHT);

@@ -11,7 +11,6 @@ const SMALLEST = 9;
 
 export function stamp(p: Painter, box: Box, reasons: readonly string[], palette: Palette): void {
   if (reasons.length === 0) return;
-  const text = reasons.join(" · ");
   const angle = Math.min(Math.atan(box.h / box.w), (MOST_SLANT * Math.PI) / 180);
   const style = (size: number): TextStyle => ({
     size,
@@ -21,10 +20,18 @@ export function stamp(p: Painter, box: Box, reasons: readonly string[], palette:
     baseline: "middle",
     rotate: (-angle * 180) / Math.PI,
   });
-  const wide = p.measure(text, style(100)) / 100;
   // Letters are about as high as their size.
-  const size = 0.9 * Math.min(box.w / (wide * Math.cos(angle)), box.h / (wide * Math.sin(angle) + 1), LARGEST / 0.9);
-  p.text(box.x + box.w / 2, box.y + box.h / 2, text, style(Math.max(size, SMALLEST)));
+  const sizeOf = (lines: readonly string[]) => {
+    const wide = Math.max(...lines.map((line) => p.measure(line, style(100)))) / 100;
+    return 0.9 * Math.min(box.w / (wide * Math.cos(angle)), box.h / (wide * Math.sin(angle) + lines.length), LARGEST / 0.9);
+  };
+  const one = [reasons.join(" · ")];
+  const lines = sizeOf(one) < SMALLEST ? reasons : one;
+  const size = Math.max(sizeOf(lines), SMALLEST);
+  lines.forEach((line, i) => {
+    const down = (i - (lines.length - 1) / 2) * size * 1.2;
+    p.text(box.x + box.w / 2 + down * Math.sin(angle), box.y + box.h / 2 + down * Math.cos(angle), line, style(size));
+  });
 }
 
 /** Reasons of all runs that a picture shows, each once. */

@@ -30,7 +30,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let worst = findings.into_iter().flatten().rev().max_by_key(|(level, ..)| *level);
     let seen = match worst {
         Some((level, text, remedy)) => Finding::at(level, text, SOURCE).remedy(remedy),
-        None => Finding::ok(format!("All events of {} requests are there.", recorded.requests), SOURCE),
+        None => Finding::ok(format!("All events of {} requests were recorded.", recorded.requests), SOURCE),
     };
     let numbers = [
         ("events", recorded.events),

@@ -122,7 +122,7 @@ fn first_screen(out: &mut String, report: &Report<'_>) {
 fn answer(out: &mut String, comparison: &Comparison) {
     let headline = comparison.story.as_ref().map_or(&comparison.answer.text, |story| &story.headline);
     _ = writeln!(out, "<section class=\"story\" aria-label=\"Comparison\">");
-    _ = writeln!(out, "<p class=\"answer\"><b>{}</b></p>", escape(headline));
+    _ = writeln!(out, "<p class=\"answer\"><b>{}</b></p>", statement::prose(headline));
     if let Some(story) = &comparison.story {
         statement::below(out, story, "compare --json");
     }
@@ -315,7 +315,7 @@ fn findings(out: &mut String, run: &str, findings: &[PageFinding]) {
         suffix(run)
     );
     for (i, finding) in findings.iter().enumerate() {
-        _ = writeln!(out, "<li data-finding=\"{i}\">{}</li>", escape(&finding.text));
+        _ = writeln!(out, "<li data-finding=\"{i}\">{}</li>", statement::prose(&finding.text));
     }
     out.push_str("</ol>\n</section>\n");
 }

@@ -2,7 +2,7 @@
 
 use super::markup::suffix;
 use super::run::ReportRun;
-use crate::{escape, statement};
+use crate::statement;
 use iosonar_analyze::{During, Story, StoryEvent, Verdict};
 use iosonar_plaintext::hash;
 use iosonar_text::units;
@@ -30,11 +30,11 @@ pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
     _ = writeln!(
         out,
         "<p class=\"{class}\"><b>{name}{}</b></p>\n<dl class=\"facts\">",
-        escape(&story.headline)
+        statement::prose(&story.headline)
     );
     story.because.iter().for_each(|because| statement::reason(out, because, "show --json"));
     if let Some(worth) = &story.worth {
-        let worth = escape(worth);
+        let worth = statement::prose(worth);
         let link = if run.material.subject.cautions.is_empty() {
             worth
         } else {
@@ -73,7 +73,7 @@ fn card(out: &mut String, event: &StoryEvent, end_ns: u64) {
         moment(event.range.from_ns),
         moment(event.range.to_ns),
         units::number(event.share * 100.0),
-        escape(&event.text),
+        statement::prose(&event.text),
         event.shape.map_or(String::new(), |shape| format!("<p class=\"faint\">looks like: {shape}</p>\n")),
         time_line(event, end_ns),
     );

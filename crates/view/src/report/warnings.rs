@@ -3,8 +3,8 @@
 
 use super::markup::{details, suffix};
 use super::run::ReportRun;
-use crate::escape;
 use crate::units::{self, Charset};
+use crate::{escape, statement};
 use iosonar_analyze::{
     Cause, Caution, CautionId, DetectorId, During, LimitResult, LimitVerdict, Severity, Story, Summary,
 };
@@ -84,7 +84,7 @@ fn caution(out: &mut String, name: &str, caution: &Caution, during: Option<Durin
     };
     let link =
         during.map_or(String::new(), |during| format!(" <a href=\"#{}\">Show the time</a>", hash(during)));
-    _ = writeln!(out, "<li><b>⚠ {name}{word}.</b> {}{link}</li>", escape(&caution.text));
+    _ = writeln!(out, "<li><b>⚠ {name}{word}.</b> {}{link}</li>", statement::prose(&caution.text));
 }
 
 /// Limits that failed.

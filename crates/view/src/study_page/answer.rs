@@ -2,8 +2,8 @@
 
 use super::frame::{cautions, facts, for_both_themes, heading, page_of, story};
 use super::table::StudyTable;
-use crate::escape;
 use crate::palette::Theme;
+use crate::{escape, statement};
 use iosonar_analyze::Statement;
 use std::fmt::Write;
 
@@ -47,7 +47,7 @@ pub fn study_page(page: &StudyPage<'_>) -> String {
     let picture = for_both_themes(page.picture);
     _ = writeln!(out, "<figure class=\"wide\" tabindex=\"0\">\n{picture}</figure>");
     page.table.write(&mut out);
-    page.sentences.iter().for_each(|sentence| _ = writeln!(out, "<p>{}</p>", escape(sentence)));
+    page.sentences.iter().for_each(|sentence| _ = writeln!(out, "<p>{}</p>", statement::prose(sentence)));
     facts(&mut out, &page.lines);
     cautions(&mut out, &page.cautions);
     runs(&mut out, &page.runs);

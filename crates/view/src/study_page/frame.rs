@@ -59,7 +59,7 @@ pub(super) fn heading<'a>(title: &'a str, story: Option<&'a Statement>) -> &'a s
 pub(super) fn story(out: &mut String, title: &str, story: Option<&Statement>, json: &str) {
     let Some(story) = story else { return };
     statement::below(out, story, json);
-    _ = writeln!(out, "<p><b>{}</b></p>", escape(title));
+    _ = writeln!(out, "<p><b>{}</b></p>", statement::prose(title));
 }
 
 /// Writes facts: machine, procedure, command.
