@@ -1,5 +1,7 @@
 //! The two axes of a density picture: time in equal columns, a duration in logarithmic rows.
 
+use crate::partial::Fits;
+use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 /// Rows between the shortest and the longest duration in a picture.
@@ -15,7 +17,7 @@ const FLOOR_NS: f64 = 1_000.0;
 ///
 /// A run's length is unknown before it has been read. So an axis starts narrow and widens: two columns become one, as often
 /// as needed. Its final width depends on the end alone, not on the order of the times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeAxis {
     shift: u32,
     /// Columns up to the end.
@@ -77,6 +79,12 @@ impl TimeAxis {
     /// The axis with columns up to `ns`, which it must hold.
     pub(crate) fn reaching(&self, ns: u64) -> TimeAxis {
         TimeAxis { columns: self.columns.max(self.column(ns) + 1), ..*self }
+    }
+}
+
+impl Fits for TimeAxis {
+    fn fits(&self, own: &Self) -> bool {
+        self.shift < u64::BITS && self.most == own.most && (1..=self.most).contains(&self.columns)
     }
 }
 

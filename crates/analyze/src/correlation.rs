@@ -3,7 +3,9 @@
 use crate::SLOTS;
 use crate::grid::Cell;
 use crate::log_scale::{begin_of, slot_of};
+use crate::partial::Fits;
 use crate::{Class, row_lower_edge, row_of};
+use serde::{Deserialize, Serialize};
 
 /// Numbers below this have a column each.
 const SINGLE: u64 = 64;
@@ -17,7 +19,7 @@ const NUMBER_COLUMNS: usize = 256;
 const DURATION_COLUMNS: usize = SLOTS / 2;
 
 /// The quantity along the other axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Against {
     /// A number of requests: exact below 64, then 16 columns for each factor of two.
     Number,
@@ -51,10 +53,17 @@ impl Against {
 }
 
 /// Counts of requests over a quantity (columns) and a duration (slots, see [`Row::slot`](crate::Row::slot)).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correlation {
     against: Against,
+    #[serde(with = "crate::sparse")]
     cells: Vec<Cell>,
+}
+
+impl Fits for Correlation {
+    fn fits(&self, own: &Self) -> bool {
+        self.against == own.against && self.cells.len() == own.cells.len()
+    }
 }
 
 impl Correlation {

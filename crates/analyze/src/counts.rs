@@ -142,7 +142,7 @@ impl CountsByOp {
 }
 
 /// Counts of one target: each request is counted once, sums are made when they are requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct TargetCounts {
     read: Counts,
     write: Counts,

@@ -3,11 +3,13 @@
 use crate::axis::{OverTime, row_of};
 use crate::correlation::Against;
 use crate::health::WAITED;
+use crate::partial::Fits;
 use crate::{
     Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, Ordered, Records, Step, TimeAxis, TurnSeries,
     memory,
 };
 use iosonar_archive::{Fields, Outcome, Record};
+use serde::{Deserialize, Serialize};
 use std::io;
 
 /// Maximum time columns of the latency picture, the one to zoom into.
@@ -25,7 +27,7 @@ const SCARCE_RESPONSE_COLUMNS: usize = 256;
 pub const HEALTH_COLUMNS: usize = 1_024;
 
 /// Input of all pictures. Parts of a run merge in any order, except for the order-dependent [`Ordered`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagrams {
     /// Latency of completed requests over their submission, flushes among them, as in all pictures of latency and delay.
     pub latency: CountGrid,
@@ -60,11 +62,14 @@ pub struct Diagrams {
     pub reap_lag: CountGrid,
     /// Latency over the number of requests of the same operation in flight just after the submission, including the request
     /// itself.
+    #[serde(skip, default = "numbered")]
     pub latency_in_flight: Correlation,
     /// Delay over the number of requests of the same operation that wait just after the due time, including the request
     /// itself.
+    #[serde(skip, default = "numbered")]
     pub delay_waiting: Correlation,
     /// Backward seeks in the order of completion: requests that lie before the previously completed one.
+    #[serde(skip, default = "no_turns")]
     pub turns: TurnSeries,
     /// Throughput in windows that the user chose.
     windows: Option<Box<Windows>>,
@@ -76,7 +81,7 @@ pub struct Diagrams {
 }
 
 /// Response times, from due to completion. Without due times they are the latencies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseGrids {
     /// Over submission.
     pub by_start: CountGrid,
@@ -119,7 +124,7 @@ impl ResponseGrids {
 
 /// Times of failed requests: submitted and returned, but not with all their bytes. They are in no other grid, as they are
 /// no answer of the target.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedGrids {
     /// Latency over submission.
     pub latency: CountGrid,
@@ -173,8 +178,17 @@ impl FailedGrids {
     }
 }
 
+/// Counts that need the order of all requests are made after the parts were merged.
+fn numbered() -> Correlation {
+    Correlation::new(Against::Number)
+}
+
+fn no_turns() -> TurnSeries {
+    TurnSeries::new(TimeAxis::new(0, series_columns()))
+}
+
 /// Throughput in windows of a chosen width. The axes count windows instead of nanoseconds, so that any width is exact.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Windows {
     width_ns: u64,
     demanded: ClassSeries,
@@ -198,7 +212,7 @@ pub(crate) fn series_columns() -> usize {
 }
 
 /// Scope of the counting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Detail {
     /// The input of findings: [`Diagrams::latency`], demanded and delivered.
     Sonar,
@@ -424,6 +438,19 @@ impl Diagrams {
         ]
     }
 
+    fn grids(&self) -> [&CountGrid; 8] {
+        [
+            &self.latency,
+            &self.latency_by_due,
+            &self.latency_by_completion,
+            &self.latency_by_number,
+            &self.delay,
+            &self.delay_by_number,
+            &self.issue_error,
+            &self.reap_lag,
+        ]
+    }
+
     /// Extends the time axis to `end_ns`.
     pub(crate) fn last_until(&mut self, end_ns: Option<u64>) {
         self.end_ns = self.end_ns.max(end_ns.unwrap_or(0));
@@ -470,6 +497,42 @@ impl Diagrams {
     /// Last due time or completion, or the end of the recording.
     pub fn end_ns(&self) -> u64 {
         self.end_ns
+    }
+}
+
+impl Fits for ResponseGrids {
+    fn fits(&self, own: &Self) -> bool {
+        self.by_start.fits(&own.by_start)
+            && self.by_due.fits(&own.by_due)
+            && self.by_completion.fits(&own.by_completion)
+            && self.by_number.fits(&own.by_number)
+    }
+}
+
+impl Fits for FailedGrids {
+    fn fits(&self, own: &Self) -> bool {
+        self.latency.fits(&own.latency)
+            && self.latency_by_due.fits(&own.latency_by_due)
+            && self.latency_by_completion.fits(&own.latency_by_completion)
+            && self.latency_by_number.fits(&own.latency_by_number)
+            && self.response.fits(&own.response)
+            && self.delay.fits(&own.delay)
+            && self.delay_by_number.fits(&own.delay_by_number)
+    }
+}
+
+impl Fits for Diagrams {
+    fn fits(&self, own: &Self) -> bool {
+        self.detail == own.detail
+            && self.windows.is_none() == own.windows.is_none()
+            && self.grids().into_iter().zip(own.grids()).all(|(theirs, own)| theirs.fits(own))
+            && self.response.fits(&own.response)
+            && self.failed.fits(&own.failed)
+            && self.demanded.fits(&own.demanded)
+            && self.delivered.fits(&own.delivered)
+            && self.in_flight.fits(&own.in_flight)
+            && self.waiting.fits(&own.waiting)
+            && self.latency_delay.fits(&own.latency_delay)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Distribution of a time: an HDR histogram with exact sum, least and greatest value.
 
 use crate::class::CLASSES;
+use crate::partial::Fits;
 use crate::{ByScope, Class};
 use hdrhistogram::Histogram;
 use iosonar_plan::Decimal;
@@ -12,8 +13,9 @@ const LONGEST_NS: u64 = 1 << 62;
 const DIGITS: u8 = 3;
 
 /// Times of any number of requests in bounded memory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
+    #[serde(with = "stored_histogram")]
     histogram: Histogram<u64>,
     sum: u128,
     /// Exact as long as it is below 2^128: for a million times of half a day each.
@@ -22,10 +24,40 @@ pub struct Distribution {
     max: u64,
 }
 
+fn empty_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds are valid")
+}
+
+/// A histogram is stored as the values of its buckets that hold requests, with their counts.
+mod stored_histogram {
+    use super::empty_histogram;
+    use hdrhistogram::Histogram;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        histogram: &Histogram<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let buckets = histogram.iter_recorded();
+        let counts = buckets.map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
+        counts.collect::<Vec<(u64, u64)>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Histogram<u64>, D::Error> {
+        let mut histogram = empty_histogram();
+        for (value, count) in Vec::<(u64, u64)>::deserialize(deserializer)? {
+            histogram.record_n(value, count).map_err(D::Error::custom)?;
+        }
+        Ok(histogram)
+    }
+}
+
 impl Default for Distribution {
     fn default() -> Self {
-        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds are valid");
-        Distribution { histogram, sum: 0, squares: 0, min: u64::MAX, max: 0 }
+        Distribution { histogram: empty_histogram(), sum: 0, squares: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -122,6 +154,24 @@ impl Distribution {
     }
 }
 
+impl Fits for Distribution {
+    fn fits(&self, _: &Self) -> bool {
+        let count = u128::from(self.count());
+        // Rounding a mean adds half of the count.
+        let rounded = self.sum.checked_add(count / 2);
+        match count {
+            0 => *self == Distribution::default(),
+            _ => self.min <= self.max && rounded.is_some_and(|sum| sum / count <= u128::from(self.max)),
+        }
+    }
+}
+
+impl Fits for ByClass {
+    fn fits(&self, own: &Self) -> bool {
+        self.0.iter().zip(&own.0).all(|(theirs, own)| theirs.fits(own))
+    }
+}
+
 /// Figures of a distribution, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeStats {
@@ -174,7 +224,7 @@ impl Percentile {
 }
 
 /// A distribution for each class.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct ByClass([Distribution; CLASSES]);
 
 impl ByClass {

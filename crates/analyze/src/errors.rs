@@ -34,7 +34,7 @@ impl ErrorCount {
 }
 
 /// Failed requests by errno. There are at most 4096 errnos, so this is bounded.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Errors(BTreeMap<u32, ErrorCount>);
 
 impl Errors {
@@ -68,7 +68,9 @@ impl Errors {
     }
 
     pub(crate) fn merge(&mut self, other: &Errors) {
-        other.0.values().cloned().for_each(|e| self.count(e));
+        // Counts may come from another machine: names are made here.
+        let named = |e: &ErrorCount| ErrorCount { name: errno_name(e.errno), ..e.clone() };
+        other.0.values().map(named).for_each(|e| self.count(e));
     }
 
     /// Most frequent first.

@@ -3,7 +3,10 @@
 use crate::SLOTS;
 use crate::axis::OverTime;
 use crate::class::CLASSES;
+use crate::partial::Fits;
 use crate::{Class, Row, TimeAxis, row_of};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Columns of a tile. Tiles are the unit of storage in a report.
 pub const TILE_COLUMNS: usize = 256;
@@ -13,11 +16,12 @@ const BLOCK_SLOTS: usize = 8;
 /// Blocks of a tile, one above the other.
 const BLOCK_ROWS: usize = SLOTS.div_ceil(BLOCK_SLOTS);
 const BLOCKS: usize = TILE_COLUMNS / BLOCK_COLUMNS * BLOCK_ROWS;
+const BLOCK_CELLS: usize = BLOCK_COLUMNS * BLOCK_SLOTS;
 /// Requests of each class in one cell or area.
 pub type Cell = [u64; CLASSES];
 
 /// Counts by time column, duration row and class. The sum over all cells is the number of requests added.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountGrid {
     axis: TimeAxis,
     classes: [ClassGrid; CLASSES],
@@ -78,10 +82,43 @@ impl Tile {
                 (None, theirs) => *mine = theirs,
                 (Some(mine), Some(theirs)) => {
                     let counts = mine.as_flattened_mut().iter_mut();
-                    counts.zip(theirs.as_flattened()).for_each(|(m, t)| *m += t);
+                    counts.zip(theirs.as_flattened()).for_each(|(m, t)| *m = m.saturating_add(*t));
                 }
             }
         }
+    }
+}
+
+/// A tile is stored as its counts in the order of its blocks, each with the number of cells without requests before it.
+impl Serialize for Tile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let blocks = self.0.iter().enumerate().filter_map(|(place, block)| Some((place, block.as_deref()?)));
+        let cells = blocks.flat_map(|(place, block)| (place * BLOCK_CELLS..).zip(block.as_flattened()));
+        let mut next = 0;
+        let gaps = cells.filter(|(_, count)| **count > 0).map(|(cell, count)| {
+            let gap = cell - next;
+            next = cell + 1;
+            (gap, *count)
+        });
+        serializer.collect_seq(gaps)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tile, D::Error> {
+        let mut tile = Tile::default();
+        let mut next = 0usize;
+        for (gap, count) in Vec::<(usize, u32)>::deserialize(deserializer)? {
+            let cell = next.saturating_add(gap);
+            if cell >= BLOCKS * BLOCK_CELLS {
+                return Err(D::Error::custom("a count lies beyond the end of its tile"));
+            }
+            let (place, within) = (cell / BLOCK_CELLS, cell % BLOCK_CELLS);
+            let column = place / BLOCK_ROWS * BLOCK_COLUMNS + within / BLOCK_SLOTS;
+            tile.add(column, place % BLOCK_ROWS * BLOCK_SLOTS + within % BLOCK_SLOTS, count);
+            next = cell + 1;
+        }
+        Ok(tile)
     }
 }
 
@@ -172,6 +209,12 @@ impl CountGrid {
     /// Sums over the whole time: the histogram beside the picture, `ROWS + 2` cells.
     pub fn marginal(&self) -> Vec<Cell> {
         self.parts(1)
+    }
+}
+
+impl Fits for CountGrid {
+    fn fits(&self, own: &Self) -> bool {
+        self.axis.fits(&own.axis) && self.classes.iter().all(|tiles| tiles.len() == self.tiles())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Health of the replayer itself: whether requests were issued when due, whether their completions were seen in time, and
 //! the cost.
 
+use crate::partial::Fits;
 use crate::timeline::{AtEnd, Drift, Timeline};
 use crate::{Distribution, TimeStats};
 use iosonar_archive::{Marks, Record, RunInfo, RunState, Stalls};
@@ -144,12 +145,20 @@ const CONFLICT: u16 = Marks::PUSHED.0 | Marks::ORDERED.0;
 pub(crate) const WAITED: u16 = CONFLICT | Marks::HELD.0 | Marks::NO_BUFFER.0;
 
 /// The partial of [`Health`].
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct HealthTally {
     issue_error: Distribution,
     reap_lag: Distribution,
     held: HeldFacts,
     timeline: Timeline,
+}
+
+impl Fits for HealthTally {
+    fn fits(&self, own: &Self) -> bool {
+        self.issue_error.fits(&own.issue_error)
+            && self.reap_lag.fits(&own.reap_lag)
+            && self.timeline.fits(&own.timeline)
+    }
 }
 
 impl HealthTally {

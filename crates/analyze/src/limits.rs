@@ -1,5 +1,6 @@
 //! Checks latency and delay against their limits.
 
+use crate::partial::Fits;
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -68,12 +69,18 @@ impl Verdicts {
 }
 
 /// Counts values above a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LimitCount {
     limit: Nanos,
     bad_ignore: u64,
     above: u64,
     first_due: Option<u64>,
+}
+
+impl Fits for LimitCount {
+    fn fits(&self, own: &Self) -> bool {
+        (self.limit, self.bad_ignore) == (own.limit, own.bad_ignore)
+    }
 }
 
 impl LimitCount {

@@ -1,11 +1,13 @@
 //! Lost time by due time: response beyond normal, and the reasons of waiting.
 
+use crate::partial::Fits;
 use crate::sketch::Sketch;
 use crate::slices::{Merge, Slices};
 use crate::story::Normal;
 use crate::time_range::TimeRange;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::Direction;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Most slices of time: at least half of them are in use if the run starts at time zero.
@@ -18,7 +20,7 @@ const DISTRIBUTIONS: usize = SLICES / 8;
 const NARROWEST_DISTRIBUTION: u32 = NARROWEST + 3;
 
 /// Reads and writes that were due in a slice of time. Failed and unfinished ones are not counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LossSlice {
     /// Completed requests.
     pub requests: u64,
@@ -48,7 +50,7 @@ pub struct LossSlice {
 const MOST_TARGETS: usize = 8;
 
 /// Response over time of each target, if there are at most [`MOST_TARGETS`]; otherwise of all together.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LossesByTarget(Vec<Losses>);
 
 impl LossesByTarget {
@@ -86,11 +88,25 @@ impl LossesByTarget {
 }
 
 /// Response over time, in bounded memory.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Losses {
     slices: Slices<LossSlice, SLICES, NARROWEST>,
     /// Distribution of the response, by due time.
     responses: Slices<Sketch<16>, DISTRIBUTIONS, NARROWEST_DISTRIBUTION>,
+}
+
+impl Fits for LossSlice {}
+
+impl Fits for Losses {
+    fn fits(&self, own: &Self) -> bool {
+        self.slices.fits(&own.slices) && self.responses.fits(&own.responses)
+    }
+}
+
+impl Fits for LossesByTarget {
+    fn fits(&self, own: &Self) -> bool {
+        self.0.len() == own.0.len() && self.0.iter().zip(&own.0).all(|(theirs, own)| theirs.fits(own))
+    }
 }
 
 impl Merge for LossSlice {

@@ -10,7 +10,9 @@
 //!   fall between them; the engine's own maximum in the summary does not miss it.
 
 use crate::axis::fold_pairs;
+use crate::partial::Fits;
 use crate::{Class, Scope, TimeAxis, memory};
+use serde::{Deserialize, Serialize};
 
 /// Maximum instants at which the number is known.
 const FINE_STEPS: usize = 1 << 20;
@@ -18,15 +20,18 @@ const FINE_STEPS: usize = 1 << 20;
 const SCARCE_STEPS: usize = 1 << 16;
 
 /// Number of requests in a state over time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupancy {
     columns: TimeAxis,
     instants: TimeAxis,
     /// Change of the number of requests that fill a column wholly, from the column before to this one.
+    #[serde(with = "crate::sparse")]
     whole: Vec<i64>,
     /// Nanoseconds of requests that fill a column partly.
+    #[serde(with = "crate::sparse")]
     partial: Vec<u128>,
     /// Change of the number from the instant before to this one.
+    #[serde(with = "crate::sparse")]
     change: Vec<i32>,
 }
 
@@ -191,9 +196,35 @@ impl Occupancy {
     }
 }
 
+/// Whether no sum of the first changes is negative: no request ends before it begins.
+fn is_level<T: Copy + Into<i64>>(changes: &[T]) -> bool {
+    let mut level = 0i64;
+    changes.iter().all(|change| {
+        level = level.saturating_add((*change).into());
+        level >= 0
+    })
+}
+
+impl Fits for Occupancy {
+    fn fits(&self, own: &Self) -> bool {
+        let lengths = |of: &Self| (of.whole.len(), of.partial.len(), of.change.len());
+        self.columns.fits(&own.columns)
+            && self.instants.fits(&own.instants)
+            && lengths(self) == lengths(own)
+            && is_level(&self.whole)
+            && is_level(&self.change)
+    }
+}
+
 /// An occupancy for each class that transfers data: a request is counted once, even if it belongs to several scopes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassOccupancy([Occupancy; 4]);
+
+impl Fits for ClassOccupancy {
+    fn fits(&self, own: &Self) -> bool {
+        self.0.iter().zip(&own.0).all(|(theirs, own)| theirs.fits(own))
+    }
+}
 
 impl ClassOccupancy {
     /// Empty occupancies; see [`Occupancy::new`].

@@ -1,6 +1,7 @@
 //! Requests that transfer no data: flushes, and operations of later versions. They have no bytes and no place, so they are
 //! separate from the figures of reads and writes.
 
+use crate::partial::Fits;
 use crate::{Counts, Distribution, TimeStats};
 use iosonar_archive::Record;
 use iosonar_plan::Op;
@@ -23,7 +24,7 @@ pub struct OtherOp {
 }
 
 /// Counters of one operation.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct OtherTally {
     counts: Counts,
     latency: Distribution,
@@ -32,8 +33,16 @@ struct OtherTally {
 }
 
 /// Counts and times by operation. There are few operations, so this is bounded.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct OtherOps(BTreeMap<Op, OtherTally>);
+
+impl Fits for OtherOps {
+    fn fits(&self, _: &Self) -> bool {
+        let own = Distribution::default();
+        let times = self.0.values().flat_map(|tally| [&tally.latency, &tally.delay, &tally.response]);
+        times.into_iter().all(|times| times.fits(&own))
+    }
+}
 
 impl OtherOps {
     /// Counts a record of such an operation.

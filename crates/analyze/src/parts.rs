@@ -1,6 +1,7 @@
 //! Separate figures of each target, worker, phase and pass, in bounded memory.
 
 use crate::Rate;
+use crate::partial::Fits;
 use crate::sketch::Sketch;
 use crate::slices::Merge;
 use iosonar_archive::{Marks, PhaseTimes, Record, TargetInfo};
@@ -16,6 +17,8 @@ pub(crate) const MOST_PHASES: u32 = 4096;
 pub(crate) const MOST_PASSES: u32 = 4096;
 /// Maximum number of passes of each other phase with separate figures.
 const MOST_PASSES_LATER: u32 = 16;
+/// Most parts of a cut: passes of the first phase, those of later ones, and the others.
+const MOST_PARTS: usize = (MOST_PASSES + MOST_PHASES * MOST_PASSES_LATER + 1) as usize;
 
 /// Figures of each part of the run. A list is empty if there is only one such part: it would repeat the whole.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -75,7 +78,7 @@ pub struct PartTimes {
 }
 
 /// Durations of a part: 64 steps for each factor of two are right to 0.8 %.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct Times {
     sum: u128,
     sketch: Sketch<64>,
@@ -105,7 +108,7 @@ impl Times {
 }
 
 /// Counters of one part.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct PartTally {
     completed: u64,
     failed: u64,
@@ -211,7 +214,7 @@ fn key_of_pass(record: &Record) -> Key {
 }
 
 /// One partition of the run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Cut {
     /// At most one part was seen: the counts of the whole are those of that part.
     Sole(Option<Key>),
@@ -220,10 +223,11 @@ enum Cut {
 }
 
 /// The parts of a cut, in the order of their keys.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Many {
     parts: Vec<(Key, Box<PartTally>)>,
     /// Index of the last record's part, which is often that of the next one, too.
+    #[serde(skip)]
     last: usize,
 }
 
@@ -309,7 +313,7 @@ impl Cut {
 
 /// Counts for each target, worker, phase and pass. A single one of a kind is not counted twice: this is on the path of every
 /// record.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PartsTally {
     /// By target, worker, phase and pass.
     cuts: [Cut; 4],
@@ -320,6 +324,27 @@ pub(crate) struct PartsTally {
 impl Default for PartsTally {
     fn default() -> PartsTally {
         PartsTally { cuts: std::array::from_fn(|_| Cut::Sole(None)), whole: PartTally::default() }
+    }
+}
+
+impl Fits for PartTally {
+    fn fits(&self, own: &Self) -> bool {
+        self.latency.sketch.fits(&own.latency.sketch) && self.delay.sketch.fits(&own.delay.sketch)
+    }
+}
+
+impl Fits for PartsTally {
+    fn fits(&self, _: &Self) -> bool {
+        let own = PartTally::default();
+        let is_cut = |cut: &Cut| match cut {
+            Cut::Sole(_) => true,
+            Cut::Many(many) => {
+                many.parts.len() <= MOST_PARTS
+                    && many.parts.is_sorted_by(|(key, _), (next, _)| key < next)
+                    && many.parts.iter().all(|(_, part)| part.fits(&own))
+            }
+        };
+        self.cuts.iter().all(is_cut) && self.whole.fits(&own)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::findings::{CompletionFacts, Completions};
 use crate::memory;
 use crate::order::displacement;
 use crate::ordered::Ending;
+use crate::partial::{Counted, Partial};
 use crate::{Detail, Diagrams, Limits, Ordered, Records, Reorder, Step, Tally};
 use iosonar_archive::{Fields, Record};
 use std::io;
@@ -121,7 +122,9 @@ pub fn pass(
         });
         let shared = Shared::new(records, targets, wanted, consumers);
         // The last reader closes the channels, so the consumers end.
-        let merged = read_all(shared, || Partial::new(targets, limits, wanted, records.end_hint_ns()));
+        let counted = Counted { targets, limits: wanted.tally.then_some(limits), diagrams: wanted.diagrams };
+        let end_ns = records.end_hint_ns().unwrap_or(0);
+        let merged = read_all(shared, || Partial::lasting(counted, end_ns, wanted.throughput_window_ns));
         let mut found =
             PassResults { records: 0, tally: None, diagrams: None, stalls: None, demand: None, late: 0 };
         let ordered = pictures.map(|thread| thread.join().expect("counting does not panic"));
@@ -155,48 +158,13 @@ fn read_all(shared: Shared<'_>, begin: impl Fn() -> Partial + Sync) -> io::Resul
         let mut merged = read();
         for other in others {
             let other = other.join().expect("a reader does not panic");
-            merged = merged.and_then(|mine| Ok(mine.merged(other?)));
+            merged = merged.and_then(|mut mine| {
+                mine.merge(other?);
+                Ok(mine)
+            });
         }
         merged
     })
-}
-
-/// The partial of one reader.
-struct Partial {
-    records: u64,
-    tally: Option<Tally>,
-    diagrams: Option<Diagrams>,
-}
-
-impl Partial {
-    fn new(targets: usize, limits: &Limits, wanted: &Wanted, end_ns: Option<u64>) -> Partial {
-        let end_ns = end_ns.unwrap_or(0);
-        let tally = wanted.tally.then(|| Tally::new(targets, limits));
-        let diagrams =
-            |detail| Diagrams::new(end_ns, detail).with_throughput_windows(wanted.throughput_window_ns);
-        Partial { records: 0, tally, diagrams: wanted.diagrams.map(diagrams) }
-    }
-
-    fn add(&mut self, number: u64, record: &Record) {
-        self.records += 1;
-        if let Some(tally) = &mut self.tally {
-            tally.add(record);
-        }
-        if let Some(diagrams) = &mut self.diagrams {
-            diagrams.add(number, record);
-        }
-    }
-
-    fn merged(mut self, other: Partial) -> Partial {
-        self.records += other.records;
-        if let (Some(mine), Some(theirs)) = (&mut self.tally, &other.tally) {
-            mine.merge(theirs);
-        }
-        if let (Some(mine), Some(theirs)) = (&mut self.diagrams, other.diagrams) {
-            mine.merge(theirs);
-        }
-        self
-    }
 }
 
 /// State shared by the readers.

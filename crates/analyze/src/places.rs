@@ -1,8 +1,10 @@
 //! Location of requests: their range on each target, the bytes touched, and their alignment.
 
 use crate::mix::mix;
+use crate::partial::Fits;
 use iosonar_archive::Record;
 use iosonar_plan::{Alignments, Direction};
+use serde::{Deserialize, Serialize};
 
 /// Places kept in the sketch; the estimate of their number is right to 6 %.
 const KEPT: usize = 256;
@@ -10,7 +12,7 @@ const KEPT: usize = 256;
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The range of requests on one target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
     /// The lowest byte.
     pub low: u64,
@@ -33,7 +35,7 @@ impl Reach {
 }
 
 /// Location and alignment of reads and writes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Places {
     /// One for each target, and one for records of targets that the plan does not have.
     reach: Vec<Reach>,
@@ -97,10 +99,16 @@ impl Places {
 }
 
 /// Distinct places of requests, by the smallest of their hashes (bottom-k sketch).
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct Distinct {
     /// Hash and length of a place, in the order of the hashes.
     kept: Vec<(u64, u64)>,
+}
+
+impl Fits for Places {
+    fn fits(&self, own: &Self) -> bool {
+        self.reach.len() == own.reach.len() && self.distinct.kept.len() <= KEPT
+    }
 }
 
 /// Spreads the bits of a number over all 64 (the output function of SplitMix64): regular places must not have regular hashes.

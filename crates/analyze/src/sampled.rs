@@ -5,8 +5,10 @@
 //! the requests alone, so parts that were sampled apart merge to what one pass yields.
 
 use crate::extents::{Groups, Slower};
+use crate::partial::Fits;
 use iosonar_archive::{Marks, Outcome, Record};
 use iosonar_plan::{Direction, Extent, Nanos, Op};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Width of a window as a power of two: 4 ms.
@@ -31,7 +33,7 @@ const NARROWEST: u32 = 12;
 const SMALLEST: u32 = 9;
 
 /// A completed read or write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Sampled {
     target: u16,
     submitted_ns: u64,
@@ -45,7 +47,7 @@ struct Sampled {
 }
 
 /// Requests of some windows of the run, by their submission.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RequestSample {
     /// Of `1 << level` windows one is kept.
     level: u32,
@@ -93,6 +95,12 @@ impl PartialEq for RequestSample {
     /// Whether the same requests are kept, in whatever order they came.
     fn eq(&self, other: &RequestSample) -> bool {
         self.level == other.level && self.in_order() == other.in_order()
+    }
+}
+
+impl Fits for RequestSample {
+    fn fits(&self, _: &Self) -> bool {
+        self.level <= u64::BITS && self.requests.len() <= MOST
     }
 }
 

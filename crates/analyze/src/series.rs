@@ -1,15 +1,19 @@
 //! Requests and bytes by time column.
 
 use crate::axis::{OverTime, fold_pairs};
+use crate::partial::Fits;
 use crate::{Class, Scope, TimeAxis};
+use serde::{Deserialize, Serialize};
 
 /// Exact sums for each column of a time axis, which widens as later times are added.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountSeries {
     axis: TimeAxis,
     /// Requests in each column.
+    #[serde(with = "crate::sparse")]
     pub requests: Vec<u64>,
     /// Their bytes.
+    #[serde(with = "crate::sparse")]
     pub bytes: Vec<u64>,
 }
 
@@ -44,6 +48,13 @@ impl CountSeries {
     }
 }
 
+impl Fits for CountSeries {
+    fn fits(&self, own: &Self) -> bool {
+        let columns = self.axis.columns();
+        self.axis.fits(&own.axis) && self.requests.len() == columns && self.bytes.len() == columns
+    }
+}
+
 impl OverTime for CountSeries {
     fn time_axis(&mut self) -> &mut TimeAxis {
         &mut self.axis
@@ -61,8 +72,14 @@ impl OverTime for CountSeries {
 }
 
 /// A series for each class that transfers data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassSeries([CountSeries; 4]);
+
+impl Fits for ClassSeries {
+    fn fits(&self, own: &Self) -> bool {
+        self.0.iter().zip(&own.0).all(|(theirs, own)| theirs.fits(own))
+    }
+}
 
 impl ClassSeries {
     /// All zero.

@@ -1,11 +1,13 @@
 //! A small histogram of durations: equal steps of the logarithm, no more of them than its values need.
 
 use crate::log_scale::{begin_of, slot_of};
+use crate::partial::Fits;
 use crate::slices::Merge;
+use serde::{Deserialize, Serialize};
 
 /// Counts of values with `STEPS` steps for each factor of two. `STEPS` is a power of two; a quantile is right to
 /// 1 / (2 · `STEPS`).
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Sketch<const STEPS: u64> {
     /// Slot of the first count.
     first: usize,
@@ -27,6 +29,12 @@ impl<const STEPS: u64> Merge for Sketch<STEPS> {
         let mine = &mut self.counts[other.first - self.first..];
         mine.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
         self.max = self.max.max(other.max);
+    }
+}
+
+impl<const STEPS: u64> Fits for Sketch<STEPS> {
+    fn fits(&self, _: &Self) -> bool {
+        self.first.saturating_add(self.counts.len()) <= slot_of::<STEPS>(u64::MAX) + 1
     }
 }
 

@@ -3,6 +3,9 @@
 //! Slices are as wide as a power of two. When a value lies beyond the last possible one, the width doubles and neighbours are
 //! merged. The width depends on the greatest value alone, so parts that were counted apart merge to what one pass yields.
 
+use crate::partial::Fits;
+use serde::{Deserialize, Serialize};
+
 /// Sums that can be added up.
 pub(crate) trait Merge: Clone + Default {
     /// Adds the sums of `other`.
@@ -20,10 +23,17 @@ pub(crate) trait Merge: Clone + Default {
 }
 
 /// At most `MOST` slices, at first of `1 << NARROWEST` each. At least half of them are in use if values begin at zero.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Slices<S, const MOST: usize, const NARROWEST: u32> {
     shift: u32,
     /// Those in use.
+    #[serde(
+        with = "crate::sparse",
+        bound(
+            serialize = "S: Serialize + Default + PartialEq + Clone",
+            deserialize = "S: Deserialize<'de> + Default + Clone"
+        )
+    )]
     list: Vec<S>,
 }
 
@@ -106,6 +116,15 @@ impl<S: Merge, const MOST: usize, const NARROWEST: u32> Slices<S, MOST, NARROWES
     /// The first value of a slice.
     pub(crate) fn begin_of(&self, slice: usize) -> u64 {
         (slice as u64).saturating_mul(self.width())
+    }
+}
+
+impl<S: Merge + Fits, const MOST: usize, const NARROWEST: u32> Fits for Slices<S, MOST, NARROWEST> {
+    fn fits(&self, _: &Self) -> bool {
+        let own = S::default();
+        (NARROWEST..u64::BITS).contains(&self.shift)
+            && self.list.len() <= MOST
+            && self.list.iter().all(|slice| slice.fits(&own))
     }
 }
 

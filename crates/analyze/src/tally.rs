@@ -8,6 +8,7 @@ use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
 use crate::losses::{Losses, LossesByTarget};
 use crate::others::OtherOps;
+use crate::partial::Fits;
 use crate::parts::PartsTally;
 use crate::places::Places;
 use crate::sampled::RequestSample;
@@ -16,10 +17,11 @@ use crate::traffic::Traffic;
 use crate::{ByScope, Class, Diagrams, Distribution, Percentile};
 use iosonar_archive::{Fields, Marks, Record};
 use iosonar_plan::Decimal;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Counts and distributions of any part of a run. Parts merge in any order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// One for each target, and one for records of targets that the plan does not have.
     counts: Vec<TargetCounts>,
@@ -201,6 +203,24 @@ impl Tally {
     /// Distribution of completed − due, of completed requests.
     pub fn response(&self) -> ByScope<Distribution> {
         self.response.by_scope()
+    }
+}
+
+impl Fits for Tally {
+    fn fits(&self, own: &Self) -> bool {
+        self.counts.len() == own.counts.len()
+            && self.above_latency.fits(&own.above_latency)
+            && self.above_delay.fits(&own.above_delay)
+            && self.health.fits(&own.health)
+            && self.parts.fits(&own.parts)
+            && self.latency.fits(&own.latency)
+            && self.delay.fits(&own.delay)
+            && self.response.fits(&own.response)
+            && self.others.fits(&own.others)
+            && self.traffic.fits(&own.traffic)
+            && self.places.fits(&own.places)
+            && self.losses.fits(&own.losses)
+            && self.sample.fits(&own.sample)
     }
 }
 

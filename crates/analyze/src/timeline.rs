@@ -2,6 +2,7 @@
 //!
 //! Each slice of time holds small logarithmic histograms.
 
+use crate::partial::Fits;
 use crate::slices::{Merge, Slices};
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +16,13 @@ type Sketch = crate::sketch::Sketch<8>;
 const LEAST_IN_TENTH: u64 = 10;
 
 /// Lateness of requests over their due times.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Timeline {
     slices: Slices<Slice, SLICES, NARROWEST>,
 }
 
 /// Lateness of the requests that were due in one slice.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct Slice {
     /// Delay of requests that did not have to wait.
     free: Sketch,
@@ -53,6 +54,19 @@ pub struct AtEnd {
     pub delay_max_ns: u64,
     /// Median of their responses; right to 6 %.
     pub response_p50_ns: u64,
+}
+
+impl Fits for Slice {
+    fn fits(&self, own: &Self) -> bool {
+        let sketches = [&self.free, &self.held, &self.response];
+        sketches.iter().all(|sketch| sketch.fits(&own.free))
+    }
+}
+
+impl Fits for Timeline {
+    fn fits(&self, own: &Self) -> bool {
+        self.slices.fits(&own.slices)
+    }
 }
 
 impl Timeline {

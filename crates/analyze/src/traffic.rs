@@ -3,10 +3,12 @@
 
 use crate::During;
 use crate::course::Course;
+use crate::partial::Fits;
 use crate::slices::{Merge, Slices};
 use crate::time_range::TimeRange;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::{Direction, Op};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Most slices of time: of a run that starts at time zero at least half of them are in use.
@@ -31,7 +33,7 @@ pub fn latency_floor_ns(bytes: u64) -> u64 {
 }
 
 /// Requests of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Moved {
     /// Bytes that they transferred, including ramp, failed and short ones.
     pub bytes: u64,
@@ -42,7 +44,7 @@ pub struct Moved {
 }
 
 /// Transferred data, and the level over time.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Traffic {
     /// Reads.
     pub reads: Moved,
@@ -55,7 +57,7 @@ pub struct Traffic {
 }
 
 /// Requests completed and due in a slice of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Slice {
     /// Due.
     due: u64,
@@ -95,6 +97,14 @@ impl Moved {
         self.bytes += other.bytes;
         self.small += other.small;
         self.too_fast += other.too_fast;
+    }
+}
+
+impl Fits for Slice {}
+
+impl Fits for Traffic {
+    fn fits(&self, own: &Self) -> bool {
+        self.slices.fits(&own.slices)
     }
 }
 

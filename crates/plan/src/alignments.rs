@@ -1,12 +1,13 @@
 //! Alignment of requests.
 
 use crate::Extent;
+use serde::{Deserialize, Serialize};
 
 /// Distinct alignments: powers of two from 1 byte to 1 MiB.
 const POWERS: usize = 21;
 
 /// Requests, counted by the greatest power of two of which both their offset and their length are multiples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Alignments([u64; POWERS]);
 
 impl Alignments {
