@@ -355,8 +355,9 @@ STATISTICS = ["read", "course", "figures", "pictures", "stalls", "demand", "ever
 
 
 def analyze_records(bench):
-    rows, peaks = [], {}
+    rows, peaks, counts = [], {}, []
     for millions in ((0.01, 0.02) if bench.tiny else (10, 100)):
+        counts.append(millions * 1e6)
         archive = bench.path(f"records-{millions}")
         bench.run([bench.helper, "archive", archive, str(int(millions * 1e6))], limit=900)
         for which in STATISTICS:
@@ -374,6 +375,12 @@ def analyze_records(bench):
             row.add(time.monotonic() - begin)
             rows.append(row)
         shutil.rmtree(archive)
+    # Metadata of the file: its row groups.
+    small, large = peaks.pop("read")
+    row = Row("analyze", "peak memory of read: growth for each record", "B", "< 0.2", digits=2)
+    row.verdict = at_most(0.2)
+    row.add((large - small) / (counts[1] - counts[0]))
+    rows.append(row)
     for which, (small, large) in peaks.items():
         row = Row("analyze", f"peak memory of {which}, MiB: ten times the records", "MiB", "< 1.5 times", digits=0)
         row.other, row.verdict = "a tenth of them", lambda ours, theirs, ratio: ratio - 1.5

@@ -6,6 +6,7 @@ import math
 import os
 import pty
 import resource
+import select
 import shutil
 import signal
 import statistics
@@ -142,12 +143,15 @@ class Bench:
                 time.sleep(stop[1])
                 os.kill(self.child.pid, signal.SIGCONT)
             timed_out = False
-            try:
-                code = self.child.wait(limit)
-            except subprocess.TimeoutExpired:
+            # wait(limit) of Python looks at most each 50 ms, which would be half of the time of short commands.
+            ended = select.poll()
+            pidfd = os.pidfd_open(self.child.pid)
+            ended.register(pidfd, select.POLLIN)
+            if not ended.poll(limit * 1000):
                 timed_out = True
                 os.killpg(self.child.pid, signal.SIGKILL)
-                code = self.child.wait()
+            os.close(pidfd)
+            code = self.child.wait()
             self.child = None
             if reader:
                 reader.join()
