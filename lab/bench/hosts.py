@@ -25,7 +25,7 @@ def line_hosts(bench):
         rows = []
         for agents in AGENTS[:1] if bench.tiny else AGENTS:
             rows += starts(bench, sshd, agents)
-        return rows + [cost(bench, sshd)]
+        return rows + [cost(bench, sshd)] + merged(bench)
 
 
 class Sshd:
@@ -94,6 +94,23 @@ def starts(bench, sshd, agents):
         skew.add((max(first) - min(first)) / 1e6)
         known.add(max(host["clock"]["max_error_ns"] for host in hosts) / 1e6)
     return [start, skew, known]
+
+
+def merged(bench):
+    """Counts of the records of so many hosts or ranks, of 100 000 requests each, from their stored form to one."""
+    archive, parts = bench.path("counted"), 10 if bench.tiny else 1000
+    bench.run([bench.helper, "archive", archive, "1000" if bench.tiny else "100000"])
+    seconds = Row("hosts", f"counts of {parts} parts merged", "s", "<= 5", digits=2)
+    memory = Row("hosts", f"counts of {parts} parts: peak memory", "MiB", "<= 256", digits=0)
+    size = Row("hosts", "counts of a part", "KiB", digits=0)
+    seconds.verdict, memory.verdict = (lambda ours, theirs, ratio: ours - 5), (lambda ours, theirs, ratio: ours - 256)
+    for _ in range(bench.pairs):
+        result = bench.help_program("merge", archive, str(parts))
+        seconds.add(result["seconds"])
+        memory.add(result["peak_bytes"] / 2**20)
+        size.add(result["part_bytes"] / 1024)
+    shutil.rmtree(archive)
+    return [seconds, memory, size]
 
 
 def cost(bench, sshd):

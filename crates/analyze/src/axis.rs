@@ -1,6 +1,6 @@
 //! The two axes of a density picture: time in equal columns, a duration in logarithmic rows.
 
-use crate::partial::Fits;
+use crate::fits::Fits;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 

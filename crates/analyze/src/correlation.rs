@@ -1,9 +1,9 @@
 //! Correlation of a request's duration with another quantity: exact counts over both, by class.
 
 use crate::SLOTS;
+use crate::fits::Fits;
 use crate::grid::Cell;
 use crate::log_scale::{begin_of, slot_of};
-use crate::partial::Fits;
 use crate::{Class, row_lower_edge, row_of};
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,8 @@
 
 use crate::axis::{OverTime, row_of};
 use crate::correlation::Against;
+use crate::fits::Fits;
 use crate::health::WAITED;
-use crate::partial::Fits;
 use crate::{
     Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, Ordered, Records, Step, TimeAxis, TurnSeries,
     memory,

@@ -1,7 +1,7 @@
 //! Distribution of a time: an HDR histogram with exact sum, least and greatest value.
 
 use crate::class::CLASSES;
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::{ByScope, Class};
 use hdrhistogram::Histogram;
 use iosonar_plan::Decimal;

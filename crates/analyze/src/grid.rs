@@ -3,7 +3,7 @@
 use crate::SLOTS;
 use crate::axis::OverTime;
 use crate::class::CLASSES;
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::{Class, Row, TimeAxis, row_of};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,7 +1,7 @@
 //! Health of the replayer itself: whether requests were issued when due, whether their completions were seen in time, and
 //! the cost.
 
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::timeline::{AtEnd, Drift, Timeline};
 use crate::{Distribution, TimeStats};
 use iosonar_archive::{Marks, Record, RunInfo, RunState, Stalls};

@@ -19,6 +19,9 @@ pub struct HostFacts {
     /// When it was lost; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<HostLost>,
+    /// Directory of its records on that machine, if they stay there until they are collected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<String>,
     /// The verdict that it made of its part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
@@ -100,6 +103,7 @@ pub(crate) fn host_facts(parts: &PartsTally, info: &RunInfo) -> Vec<HostFacts> {
         targets: host.targets.clone(),
         clock: host.clock.as_ref().map(|clock| clock.known),
         lost: host.lost.clone(),
+        records: host.records.clone(),
         verdict: None,
         findings: HostFindings::default(),
     };

@@ -1,6 +1,5 @@
 //! Checks latency and delay against their limits.
 
-use crate::partial::Fits;
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -77,15 +76,14 @@ pub(crate) struct LimitCount {
     first_due: Option<u64>,
 }
 
-impl Fits for LimitCount {
-    fn fits(&self, own: &Self) -> bool {
-        (self.limit, self.bad_ignore) == (own.limit, own.bad_ignore)
-    }
-}
-
 impl LimitCount {
     pub(crate) fn new(limit: Nanos, bad_ignore: u64) -> LimitCount {
         LimitCount { limit, bad_ignore: bad_ignore.max(1), above: 0, first_due: None }
+    }
+
+    /// The limit, and the number of values above it from which on it fails.
+    pub(crate) fn limit(&self) -> (Nanos, u64) {
+        (self.limit, self.bad_ignore)
     }
 
     pub(crate) fn add(&mut self, value: Nanos, due: Nanos) {

@@ -10,7 +10,7 @@
 //!   fall between them; the engine's own maximum in the summary does not miss it.
 
 use crate::axis::fold_pairs;
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::{Class, Scope, TimeAxis, memory};
 use serde::{Deserialize, Serialize};
 

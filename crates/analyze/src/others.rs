@@ -1,7 +1,7 @@
 //! Requests that transfer no data: flushes, and operations of later versions. They have no bytes and no place, so they are
 //! separate from the figures of reads and writes.
 
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::{Counts, Distribution, TimeStats};
 use iosonar_archive::Record;
 use iosonar_plan::Op;

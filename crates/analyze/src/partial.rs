@@ -1,21 +1,13 @@
 //! The counts of a part of a run. Parts are counted in one place and merged in another, in any order, with the result of one pass over all
 //! records; only what needs the order of all requests is not among them.
 
+use crate::fits::Fits;
 use crate::{Detail, Diagrams, Limits, Tally};
 use iosonar_archive::Record;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// Counts from elsewhere, which may be those of another program or a damaged file.
-pub(crate) trait Fits {
-    /// Whether these counts can be merged with `own`, and figures can be made of them: they have the same shape, and every index lies
-    /// within its list. The counts themselves may be wrong.
-    fn fits(&self, _own: &Self) -> bool {
-        true
-    }
-}
-
-/// What is counted. Parts can be merged if it is the same for all.
+/// Scope of the counting. Parts can be merged if it is the same for all.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted<'a> {
     /// Number of targets of the run.
@@ -77,6 +69,15 @@ impl Partial {
         }
     }
 
+    /// Keeps fewer requests of the sample, as one of many parts. Counts and distributions are not changed.
+    #[must_use]
+    pub fn as_one_of(mut self, parts: usize) -> Partial {
+        if let Some(tally) = &mut self.tally {
+            tally.thin_sample(parts);
+        }
+        self
+    }
+
     /// The counts as JSON, for [`Partial::merge_json`].
     ///
     /// # Errors
@@ -85,16 +86,39 @@ impl Partial {
         serde_json::to_writer(to, self).map_err(io::Error::from)
     }
 
+    /// The counts that another process has written as JSON, perhaps with other limits.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] if they are damaged, or counts of something else.
+    pub(crate) fn of_json(counted: Counted<'_>, json: &[u8]) -> io::Result<Partial> {
+        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+        let damaged = |error| invalid(format!("its counts are damaged, or of another version ({error})"));
+        let counts: Partial = serde_json::from_slice(json).map_err(damaged)?;
+        match counts.fits(&Partial::new(counted)) {
+            true => Ok(counts),
+            false => {
+                Err(invalid("these are counts of another plan, or of a process with less memory".into()))
+            }
+        }
+    }
+
+    /// The limits of the tally.
+    pub(crate) fn limits(&self) -> Option<Limits> {
+        self.tally.as_ref().map(Tally::limits)
+    }
+
     /// Merges counts that another process has written as JSON.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if they are damaged, or counts of something else; nothing is merged then.
     pub fn merge_json(&mut self, json: &[u8]) -> io::Result<()> {
-        let other: Partial = serde_json::from_slice(json)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+        let other: Partial = serde_json::from_slice(json).map_err(|error| invalid(error.to_string()))?;
         if !other.fits(self) {
-            let why = "these are counts of another plan, with other limits, or of a process with less memory";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            return Err(invalid("these are counts of another plan, or of a process with less memory".into()));
+        }
+        if other.limits() != self.limits() {
+            return Err(invalid("these are counts with other limits".into()));
         }
         self.merge(other);
         Ok(())

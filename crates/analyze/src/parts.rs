@@ -1,7 +1,7 @@
 //! Separate figures of each target, worker, phase and pass, in bounded memory.
 
 use crate::Rate;
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::sketch::Sketch;
 use crate::slices::Merge;
 use iosonar_archive::{Marks, PhaseTimes, Record, TargetInfo};

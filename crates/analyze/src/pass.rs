@@ -13,6 +13,7 @@ use crate::partial::{Counted, Partial};
 use crate::{Detail, Diagrams, Limits, Ordered, Records, Reorder, Step, Tally};
 use iosonar_archive::{Fields, Record};
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -106,6 +107,8 @@ pub fn pass(
     limits: &Limits,
     wanted: &Wanted,
 ) -> io::Result<PassResults> {
+    let elsewhere = records.counts_elsewhere()?;
+    let elsewhere = elsewhere.map(|json| kept(json.as_bytes(), targets, limits, wanted)).transpose()?;
     thread::scope(|scope| {
         let mut consumers = Consumers::default();
         let pictures = (wanted.diagrams == Some(Detail::Full))
@@ -120,7 +123,8 @@ pub fn pass(
             let order = Reorder::keeping(records.displacement().min(displacement()));
             add(&mut consumers.steps, |steps| scope.spawn(move || demand(steps, order, options)))
         });
-        let shared = Shared::new(records, targets, wanted, consumers);
+        let shared =
+            Shared { counts: elsewhere.is_none(), ..Shared::new(records, targets, wanted, consumers) };
         // The last reader closes the channels, so the consumers end.
         let counted = Counted { targets, limits: wanted.tally.then_some(limits), diagrams: wanted.diagrams };
         let end_ns = records.end_hint_ns().unwrap_or(0);
@@ -137,7 +141,10 @@ pub fn pass(
         let most_waiting = waits.map(|thread| thread.join().expect("counting does not panic").requests);
         let most_in_flight = flights.map(|thread| thread.join().expect("counting does not panic"));
         let mut merged = merged?;
-        if let Some(tally) = &mut merged.tally {
+        let seen = merged.records;
+        merged = elsewhere.unwrap_or(merged);
+        // Maxima need the order of all requests.
+        if let Some(tally) = merged.tally.as_mut().filter(|_| seen == merged.records) {
             (tally.most_waiting, tally.most_in_flight) = (most_waiting, most_in_flight);
         }
         (found.records, found.tally, found.diagrams) = (merged.records, merged.tally, merged.diagrams);
@@ -147,6 +154,39 @@ pub fn pass(
         }
         Ok(found)
     })
+}
+
+/// Counts that were made elsewhere, as far as they are wanted. Their limits are those of the run.
+fn kept(json: &[u8], targets: usize, limits: &Limits, wanted: &Wanted) -> io::Result<Partial> {
+    let counted = Counted { targets, limits: Some(limits), diagrams: Some(Detail::Full) };
+    let mut kept = Partial::of_json(counted, json)?;
+    let counted_with = kept.limits().unwrap_or_default();
+    if ![counted_with, Limits::default()].contains(limits) {
+        let why = format!(
+            "its records were counted elsewhere, with a limit of {} for latencies and of {} for delays: name these limits, or none",
+            counted_with.bad_latency, counted_with.bad_delay
+        );
+        return Err(io::Error::other(why));
+    }
+    kept.tally = kept.tally.filter(|_| wanted.tally);
+    kept.diagrams = kept.diagrams.filter(|_| wanted.diagrams.is_some());
+    Ok(kept)
+}
+
+/// Counts the records of some parts, in this thread: those of other parts are counted elsewhere.
+///
+/// # Errors
+/// The first error of reading.
+pub fn count(records: &dyn Records, counted: Counted<'_>, parts: Range<usize>) -> io::Result<Partial> {
+    let mut counts = Partial::lasting(counted, records.end_hint_ns().unwrap_or(0), None);
+    for part in parts {
+        let mut number = records.records_before(part).unwrap_or(counts.records);
+        records.read_part(part, Fields::ALL, &mut |piece| {
+            (number..).zip(piece).for_each(|(number, record)| counts.add(number, record));
+            number += piece.len() as u64;
+        })?;
+    }
+    Ok(counts)
 }
 
 /// Runs the wanted number of readers, and merges their partials.
@@ -175,6 +215,8 @@ struct Shared<'a> {
     /// Maximum device number of steps.
     last_device: u16,
     wanted: &'a Wanted,
+    /// Whether records are counted here; their order is needed in any case.
+    counts: bool,
     consumers: Consumers,
     /// The part that the next free reader takes.
     next: AtomicUsize,
@@ -190,6 +232,7 @@ impl<'a> Shared<'a> {
             parts: records.parts(),
             last_device: if wanted.one_device { 0 } else { last_target },
             wanted,
+            counts: true,
             consumers,
             next: AtomicUsize::new(0),
             turn: Turn::default(),
@@ -218,10 +261,11 @@ impl<'a> Shared<'a> {
         let mut number = self.records.records_before(part).unwrap_or(partial.records);
         let mut next = InOrder::default();
         self.records.read_part(part, self.wanted.fields(), &mut |piece| {
-            for record in piece {
-                partial.add(number, record);
-                number += 1;
+            match self.counts {
+                true => (number..).zip(piece).for_each(|(number, record)| partial.add(number, record)),
+                false => partial.records += piece.len() as u64,
             }
+            number += piece.len() as u64;
             if !self.consumers.steps.is_empty() {
                 next.steps.extend(piece.iter().filter_map(|record| self.step(record)));
             }

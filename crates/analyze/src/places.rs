@@ -1,7 +1,7 @@
 //! Location of requests: their range on each target, the bytes touched, and their alignment.
 
+use crate::fits::Fits;
 use crate::mix::mix;
-use crate::partial::Fits;
 use iosonar_archive::Record;
 use iosonar_plan::{Alignments, Direction};
 use serde::{Deserialize, Serialize};

@@ -37,6 +37,15 @@ pub trait Records: Sync {
         DISPLACEMENT
     }
 
+    /// Counts of all records that were made elsewhere, as JSON of [`Partial`](crate::Partial); `None` if they are counted here. The
+    /// records may stay elsewhere, too.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn counts_elsewhere(&self) -> io::Result<Option<String>> {
+        Ok(None)
+    }
+
     /// Passes every record to `f`, part after part.
     fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
         for part in 0..self.parts() {

@@ -5,7 +5,7 @@
 //! the requests alone, so parts that were sampled apart merge to what one pass yields.
 
 use crate::extents::{Groups, Slower};
-use crate::partial::Fits;
+use crate::fits::Fits;
 use iosonar_archive::{Marks, Outcome, Record};
 use iosonar_plan::{Direction, Extent, Nanos, Op};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,10 @@ use std::collections::BTreeMap;
 const WINDOW: u32 = 22;
 /// Most requests that are kept.
 const MOST: usize = 1 << 15;
+/// Most requests of all samples that are merged: as many as of some hosts.
+const MOST_OF_ALL: usize = 8 * MOST;
+/// Most requests of each sample, if there are very many.
+const LEAST_OF_EACH: usize = MOST / 16;
 /// Longest time between two submissions of one batch; the page's viewer has the same.
 const BATCH_NS: u64 = 100_000;
 /// A longer chain of submissions is a stream, and no batch.
@@ -34,6 +38,7 @@ const SMALLEST: u32 = 9;
 
 /// A completed read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "SampledRow", into = "SampledRow")]
 struct Sampled {
     target: u16,
     submitted_ns: u64,
@@ -44,6 +49,42 @@ struct Sampled {
     offset: u64,
     executed_bytes: u64,
     latency_ns: u64,
+}
+
+/// A request as it is stored: thousands of them would repeat the names of the fields.
+type SampledRow = (u16, u64, bool, bool, u64, u64, u64, u64);
+
+impl From<SampledRow> for Sampled {
+    fn from(row: SampledRow) -> Sampled {
+        let (target, submitted_ns, is_write, was_held, requested_bytes, offset, executed_bytes, latency_ns) =
+            row;
+        Sampled {
+            target,
+            submitted_ns,
+            is_write,
+            was_held,
+            requested_bytes,
+            offset,
+            executed_bytes,
+            latency_ns,
+        }
+    }
+}
+
+impl From<Sampled> for SampledRow {
+    fn from(one: Sampled) -> SampledRow {
+        let Sampled {
+            target,
+            submitted_ns,
+            is_write,
+            was_held,
+            requested_bytes,
+            offset,
+            executed_bytes,
+            latency_ns,
+        } = one;
+        (target, submitted_ns, is_write, was_held, requested_bytes, offset, executed_bytes, latency_ns)
+    }
 }
 
 /// Requests of some windows of the run, by their submission.
@@ -245,9 +286,19 @@ impl RequestSample {
 
     /// Gives windows up until the rest fits.
     fn fit(&mut self) {
-        while self.requests.len() > MOST {
+        self.thin_to(MOST);
+    }
+
+    /// Gives windows up until at most this many requests remain.
+    pub(crate) fn thin_to(&mut self, most: usize) {
+        while self.requests.len() > most {
             self.raise_to(self.level + 1);
         }
+    }
+
+    /// Gives windows up, as one of many samples that are merged.
+    pub(crate) fn thin_for(&mut self, samples: usize) {
+        self.thin_to((MOST_OF_ALL / samples.max(1)).clamp(LEAST_OF_EACH, MOST));
     }
 
     #[cold]

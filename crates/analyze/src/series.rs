@@ -1,7 +1,7 @@
 //! Requests and bytes by time column.
 
 use crate::axis::{OverTime, fold_pairs};
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::{Class, Scope, TimeAxis};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! A small histogram of durations: equal steps of the logarithm, no more of them than its values need.
 
+use crate::fits::Fits;
 use crate::log_scale::{begin_of, slot_of};
-use crate::partial::Fits;
 use crate::slices::Merge;
 use serde::{Deserialize, Serialize};
 

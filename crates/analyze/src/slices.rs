@@ -3,7 +3,7 @@
 //! Slices are as wide as a power of two. When a value lies beyond the last possible one, the width doubles and neighbours are
 //! merged. The width depends on the greatest value alone, so parts that were counted apart merge to what one pass yields.
 
-use crate::partial::Fits;
+use crate::fits::Fits;
 use serde::{Deserialize, Serialize};
 
 /// Sums that can be added up.

@@ -4,11 +4,11 @@ use crate::backlog::MostAtOnce;
 use crate::counts::{CountsByOp, TargetCounts};
 use crate::distribution::ByClass;
 use crate::errors::Errors;
+use crate::fits::Fits;
 use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
 use crate::losses::{Losses, LossesByTarget};
 use crate::others::OtherOps;
-use crate::partial::Fits;
 use crate::parts::PartsTally;
 use crate::places::Places;
 use crate::sampled::RequestSample;
@@ -124,6 +124,18 @@ impl Tally {
         }
     }
 
+    /// The limits that were counted with.
+    pub(crate) fn limits(&self) -> Limits {
+        let ((bad_latency, bad_ignore), (bad_delay, _)) =
+            (self.above_latency.limit(), self.above_delay.limit());
+        Limits { bad_latency, bad_delay, bad_ignore }
+    }
+
+    /// Keeps fewer requests of the sample, as one of many parts.
+    pub(crate) fn thin_sample(&mut self, parts: usize) {
+        self.sample.thin_for(parts);
+    }
+
     /// Merges `other`.
     pub fn merge(&mut self, other: &Tally) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| mine.merge(theirs));
@@ -209,8 +221,6 @@ impl Tally {
 impl Fits for Tally {
     fn fits(&self, own: &Self) -> bool {
         self.counts.len() == own.counts.len()
-            && self.above_latency.fits(&own.above_latency)
-            && self.above_delay.fits(&own.above_delay)
             && self.health.fits(&own.health)
             && self.parts.fits(&own.parts)
             && self.latency.fits(&own.latency)

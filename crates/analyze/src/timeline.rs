@@ -2,7 +2,7 @@
 //!
 //! Each slice of time holds small logarithmic histograms.
 
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::slices::{Merge, Slices};
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 
 use crate::During;
 use crate::course::Course;
-use crate::partial::Fits;
+use crate::fits::Fits;
 use crate::slices::{Merge, Slices};
 use crate::time_range::TimeRange;
 use iosonar_archive::{Marks, Record};

@@ -57,14 +57,17 @@ fn execute_together(plan: Plan, args: &SessionArgs) -> Result<Exit, Failure> {
     let timings = Timings::new();
     let check = |info: &RunInfo| Ok(args.out.clone().unwrap_or_else(|| new_name(info)));
     let sent = args.hosts.send_program.clone();
-    let (ended, _listener) = together::perform(&plan, &args.progress, sent, check, &timings)?;
+    let (ended, _listener) = together::perform(&plan, &args.progress, sent, limits(args), check, &timings)?;
     finish(ended, args, timings)
+}
+
+fn limits(args: &SessionArgs) -> Limits {
+    Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() }
 }
 
 /// Sums up what was executed, and prints it.
 fn finish(ended: Ended, args: &SessionArgs, timings: Timings) -> Result<Exit, Failure> {
-    let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
-    let options = SummaryOptions { limits, percentiles: args.percentile_list.clone() };
+    let options = SummaryOptions { limits: limits(args), percentiles: args.percentile_list.clone() };
     let concluded = conclude(ended, options, &timings)?;
     let exit = tell_result(args, concluded)?;
     if args.timings {

@@ -8,6 +8,7 @@ use crate::session::begin_session;
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
 use anyhow::anyhow;
+use iosonar_analyze::Limits;
 use iosonar_archive::{PARTS, RunInfo};
 use iosonar_cluster::protocol::{ON_HOST, TAKE_PART};
 use iosonar_cluster::{Assembled, Coordinator, Launch, take_part};
@@ -39,12 +40,13 @@ pub fn part() -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Executes a plan in several processes. `sent` is the program for machines without one, if it is not this one; `check` may refuse the
-/// prepared run, and returns the directory of the result.
+/// Executes a plan in several processes. `sent` is the program for machines without one, if it is not this one; `limits` are those of the
+/// summary; `check` may refuse the prepared run, and returns the directory of the result.
 pub fn perform(
     plan: &Plan,
     progress: &ProgressArgs,
     sent: Option<PathBuf>,
+    limits: Limits,
     check: impl FnOnce(&RunInfo) -> Result<PathBuf, Failure>,
     timings: &Timings,
 ) -> Result<(Ended, Listener), Failure> {
@@ -55,7 +57,7 @@ pub fn perform(
     }
     let (session, listener) = begin_session(timings, None)?;
     listener.set_phase(Phase::Assembling);
-    let launch = Launch { sent, ..Launch::of_this_program(|line| print_message(line))? };
+    let launch = Launch { sent, limits, ..Launch::of_this_program(|line| print_message(line))? };
     let assembled = Assembled::in_session(&session, &launch, plan)?;
     let dir = check(&assembled.info())?;
     listener.set_kept(format!("what each process recorded until now is in {}", shown(&dir.join(PARTS))));

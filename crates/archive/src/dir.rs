@@ -29,7 +29,8 @@ const ENVIRONMENT_AFTER: &str = "environment-after.json";
 pub const LOG: &str = "records.log";
 /// Records of a finished run.
 pub const RECORDS: &str = "records.parquet";
-const SERIES_LOG: &str = "series.csv";
+/// Samples of a running or killed run.
+pub const SERIES_LOG: &str = "series.csv";
 const SERIES: &str = "series.parquet";
 const EXTENTS: &str = "extents.parquet";
 /// Times of the requests in the kernel.
@@ -53,6 +54,8 @@ pub const HISTOGRAMS: &str = "histograms.hlog";
 
 /// Findings of each machine of a run on its part, as JSON.
 const HOSTS: &str = "hosts.json";
+/// Counts of records that stay elsewhere, as JSON.
+pub const COUNTS: &str = "counts.json";
 
 /// Directory with the events of a recording.
 pub const EVENTS: &str = "events";
@@ -84,7 +87,7 @@ pub fn is_kept_plan(file: &Path) -> bool {
 }
 
 /// Names of the files and directories of an archive.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     PLAN,
     ENVIRONMENT,
     ENVIRONMENT_AFTER,
@@ -103,6 +106,7 @@ const NAMES: [&str; 22] = [
     SUMMARY,
     HISTOGRAMS,
     HOSTS,
+    COUNTS,
     RECORDING_FACTS,
     EVENTS,
     PARTS,
@@ -336,6 +340,15 @@ impl ArchiveWriter {
     /// Writing failed.
     pub fn write_hosts(&self, reports: &serde_json::Value) -> Result<()> {
         write_whole(&self.dir.join(HOSTS), &format!("{reports:#}\n"))
+    }
+
+    /// Writes the counts of records that stay elsewhere, as JSON.
+    ///
+    /// # Errors
+    /// Writing failed.
+    pub fn write_counts(&self, json: &[u8]) -> Result<()> {
+        let path = self.dir.join(COUNTS);
+        create::write_whole(&path, json).map_err(|e| ArchiveError::io(&path, e))
     }
 
     /// Writes the extent maps of files, if any: one of them is in memory at a time. No file remains after an error.
@@ -733,6 +746,24 @@ impl Archive {
     /// Findings of each machine of the run on its part, as JSON; null if missing or unreadable.
     pub fn hosts_json(&self) -> serde_json::Value {
         self.json(HOSTS)
+    }
+
+    /// Counts of records that stay elsewhere, as JSON; `None` if the archive has its records.
+    ///
+    /// # Errors
+    /// Reading failed.
+    pub fn counts_json(&self) -> Result<Option<String>> {
+        let path = self.dir.join(COUNTS);
+        match read_text(&path, ARCHIVE_LIMIT) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) if !path.exists() => Ok(None),
+            Err(error) => Err(ArchiveError::io(&path, error.into())),
+        }
+    }
+
+    /// Whether its records stay elsewhere.
+    pub fn has_counts_only(&self) -> bool {
+        self.dir.join(COUNTS).exists()
     }
 
     fn json(&self, name: &str) -> serde_json::Value {

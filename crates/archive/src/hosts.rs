@@ -16,6 +16,9 @@ pub struct HostRun {
     /// When it was lost; absent if it reported the end of its run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<HostLost>,
+    /// Directory of its records on that machine, where they stay until they are collected; absent if the result has them, or if it was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<String>,
 }
 
 /// The clock of another machine, as it was read.

@@ -3,7 +3,7 @@
 //!
 //! `iosonar-bench bare RATE REQUESTS SPIN_US`, `iosonar-bench parse LINES ROUNDS`, `iosonar-bench clock`,
 //! `iosonar-bench archive DIR RECORDS`, `iosonar-bench trace FORM FILE REQUESTS`, `iosonar-bench statistic WHICH DIR`,
-//! `iosonar-bench history FILE DIR`; each that makes nothing prints one line of JSON. No part of the product.
+//! `iosonar-bench merge DIR PARTS`, `iosonar-bench history FILE DIR`; each that makes nothing prints one line of JSON. No part of the product.
 
 mod analysis;
 mod history;
@@ -40,6 +40,9 @@ fn main() -> ExitCode {
         (Some(&"statistic"), []) if words.len() == 3 => {
             return end(analysis::measure(Path::new(words[2]), words[1]));
         }
+        (Some(&"merge"), &[count]) if words.len() == 3 => {
+            return end(analysis::merge(Path::new(words[1]), count));
+        }
         (Some(&"history"), _) if words.len() == 3 => {
             return end(history::make(Path::new(words[1]), Path::new(words[2])));
         }
@@ -47,7 +50,7 @@ fn main() -> ExitCode {
             eprintln!(
                 "usage: iosonar-bench bare RATE REQUESTS SPIN_US | parse LINES ROUNDS | clock | pingpong ROUNDS | \
                  archive DIR RECORDS | trace FORM FILE REQUESTS | statistic WHICH DIR | \
-                 history FILE DIR"
+                 merge DIR PARTS | history FILE DIR"
             );
             return ExitCode::from(2);
         }

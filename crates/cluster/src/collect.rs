@@ -26,7 +26,7 @@ pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) 
     let (plan, info) = (result.plan(), result.run());
     let kept = kept(info);
     if kept.is_empty() {
-        let why = format!("{}: no host was lost that has kept records", shown(&result.dir()));
+        let why = format!("{}: no host has kept records of it", shown(&result.dir()));
         return Err(Error::refused_because(why));
     }
     let archive =
@@ -54,7 +54,10 @@ pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) 
 
 fn kept(info: &RunInfo) -> Vec<Kept> {
     let hosts = info.hosts.iter().enumerate();
-    let place = hosts.filter_map(|(number, host)| Some((number, host.lost.as_ref()?.records.as_ref()?)));
+    let place = hosts.filter_map(|(number, host)| {
+        let of_lost = || host.lost.as_ref()?.records.as_ref();
+        Some((number, host.records.as_ref().or_else(of_lost)?))
+    });
     place.map(|(number, dir)| (number, PathBuf::from(dir))).collect()
 }
 
@@ -151,6 +154,7 @@ fn info_with(mut info: RunInfo, kept: &[Kept], added: &[PartResult]) -> RunInfo 
         if let Some(lost) = &mut info.hosts[*number].lost {
             (lost.records, lost.is_collected) = (None, true);
         }
+        info.hosts[*number].records = None;
         if let RunState::Broken(why) = &info.state {
             info.state = RunState::Broken(why.to_string().replace(&place_of_records(dir), "").into());
         }

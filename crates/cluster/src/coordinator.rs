@@ -9,7 +9,7 @@ use crate::protocol::{Order, Report, SILENCE, harmless};
 use crate::results::Executed;
 use crate::run_progress::{PartProgress, PhaseProgress, RunProgress};
 use crate::sent_program::{SentProgram, hash_of};
-use iosonar_analyze::THIS_HOST;
+use iosonar_analyze::{Limits, THIS_HOST};
 use iosonar_archive::{ArchiveError, ArchiveWriter, PARTS, RunInfo, Signal, TOOL};
 use iosonar_engine::Control;
 use iosonar_evidence::{Environment, WrittenBack};
@@ -63,6 +63,8 @@ pub struct Assembled<'a> {
     parts: Vec<Part>,
     events: Receiver<Event>,
     own_clock: String,
+    /// Limits of times that are counted.
+    limits: Limits,
     is_stop_told: bool,
     /// The others stop because one was lost.
     is_stopped_for_lost: bool,
@@ -113,6 +115,7 @@ impl<'a> Assembled<'a> {
             parts,
             events,
             own_clock: own_clock(),
+            limits: setup.limits,
             is_stop_told: false,
             is_stopped_for_lost: false,
         })
@@ -210,6 +213,11 @@ impl<'a> Assembled<'a> {
         let cause = self.parts.iter().position(|part| lost(part) && part.is_cause);
         let Some(first) = cause.or_else(|| self.parts.iter().position(lost)) else { return Ok(()) };
         Err(TogetherError::Refused(self.parts[first].not_started()))
+    }
+
+    /// Limits of times that are counted.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// The plan that is executed.
@@ -353,10 +361,18 @@ impl<'a> Assembled<'a> {
             let own = parts.join(number.to_string());
             let archive = Some(own.clone()).filter(|_| !part.is_remote());
             let _ = part.process.archive.set(own);
-            part.process.order(Order::Run { archive, on_hosts: self.plan.has_hosts() });
+            let on_hosts = self.plan.has_hosts();
+            part.process.order(Order::Run {
+                archive,
+                on_hosts,
+                keeps_records: self.plan.keeps_records_on_hosts(),
+            });
         }
         let refused = self.run_phases(control, begun, &mut show);
         let ended = monotonic_ns();
+        if self.plan.keeps_records_on_hosts() {
+            self.count(ended);
+        }
         self.pump(control, Part::is_gone);
         if self.parts.iter().all(|part| part.starts.is_empty()) {
             archive.discard();
@@ -367,6 +383,16 @@ impl<'a> Assembled<'a> {
         let info = self.start_of(info);
         let is_stopped = control.signal().is_some();
         Ok(Executed { all: self, archive, info, parts: parts_made, ended, is_stopped })
+    }
+
+    /// Lets all processes count their records on the clock of the run, which ended at `ended`.
+    fn count(&mut self, ended: u64) {
+        let (origin, limits, parts) = (self.origin(), self.limits, self.parts.len());
+        for part in self.parts.iter_mut().filter(|part| !part.is_gone()) {
+            part.keeps_archive = true;
+            let clock = part.run_clock(origin, ended);
+            part.process.order(Order::Count { clock, limits, parts });
+        }
     }
 
     /// Executes one phase after the other. `begun` is the start of the run.

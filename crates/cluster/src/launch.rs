@@ -3,6 +3,7 @@
 use crate::protocol::{InputFile, ON_HOST, Order, PING_EVERY, Report, SILENCE, TAKE_PART, hear, say};
 use crate::remote_shell;
 use crate::sent_program::{SentProgram, command, greet};
+use iosonar_analyze::Limits;
 use iosonar_os::{create, monotonic_ns};
 use iosonar_plan::{Executor, Host};
 use iosonar_text::{one_line, shown};
@@ -43,6 +44,8 @@ pub struct Launch {
     pub program: PathBuf,
     /// The program that is sent to machines without one; `None`: this one.
     pub sent: Option<PathBuf>,
+    /// Limits of times that are counted where the records stay on their machines.
+    pub limits: Limits,
     /// The remote shell with its options; the host follows.
     pub remote_shell: Vec<String>,
     /// Receives each line of errors printed by the remote shell or a remote program. It may contain anything.
@@ -98,7 +101,13 @@ impl Launch {
     /// The path of this program is unknown.
     pub fn of_this_program(hear: fn(&str)) -> io::Result<Launch> {
         let program = std::env::current_exe()?;
-        Ok(Launch { program, sent: None, remote_shell: remote_shell::of_environment(), hear })
+        Ok(Launch {
+            program,
+            sent: None,
+            limits: Limits::default(),
+            remote_shell: remote_shell::of_environment(),
+            hear,
+        })
     }
 
     /// The program for machines without one.

@@ -18,6 +18,7 @@
 mod clock;
 mod collect;
 mod coordinator;
+mod counts;
 mod input_cache;
 mod inputs;
 mod launch;

@@ -2,10 +2,11 @@
 //! keeps its records.
 
 use crate::clock::own_clock;
+use crate::counts::{Counting, count_part};
 use crate::input_cache::{InputCache, InputPlaces};
 use crate::protocol::{HostProgress, InputFile, Order, PING_EVERY, PROTOCOL, Report, SILENCE, hear, say};
 use crate::sent_program::hash_of;
-use iosonar_archive::{Archive, LOG, RunInfo, Signal, TOOL, remove_archive};
+use iosonar_archive::{Archive, LOG, RunInfo, SERIES_LOG, Signal, TOOL, remove_archive};
 use iosonar_engine::{Control, Prepared, Rendezvous};
 use iosonar_host::Root;
 use iosonar_load::Notice;
@@ -47,6 +48,8 @@ struct Line<W> {
     /// No sign of life came from the coordinator.
     is_cut: AtomicBool,
     inputs: Mutex<InputCache>,
+    /// How the records are counted, once it is ordered.
+    count: Mutex<Option<Counting>>,
 }
 
 impl<W: Write> Line<W> {
@@ -80,6 +83,10 @@ impl<W: Write> Line<W> {
             Order::Input { input } => self.inputs().receive(&input, from),
             Order::FirstDone { phase } => self.flag(phase).store(true, Relaxed),
             Order::Stop { signal } => self.control.stop(signal),
+            Order::Count { clock, limits, parts } => {
+                *self.count.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(Counting { clock, limits, parts });
+            }
             other => return Some(other),
         }
         None
@@ -141,6 +148,21 @@ impl<W: Write> Member<W> {
                 Ok(order) => return order.map(Some),
                 Err(RecvTimeoutError::Timeout) if !self.line.is_cut.load(Relaxed) => {}
                 Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Waits for the order to count the records; `None` if it does not come.
+    fn count_order(&self) -> Option<Counting> {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let ordered = self.line.count.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if ordered.is_some() || self.line.is_cut.load(Relaxed) {
+                return ordered;
+            }
+            // Other orders are stale.
+            if let Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) = orders.recv_timeout(POLL) {
+                return None;
             }
         }
     }
@@ -238,6 +260,7 @@ pub fn take_part<W: Write + Send + 'static>(
         heard: AtomicU64::new(monotonic_ns()),
         is_cut: AtomicBool::new(false),
         inputs: Mutex::default(),
+        count: Mutex::default(),
     });
     let build = match coordinator {
         Coordinator::Here => None,
@@ -295,9 +318,9 @@ fn execute_part<W: Write + Send + 'static>(
         intent: Intent::of(prepared),
     });
     // Dropped here, the part undoes its preparations.
-    let Some(Order::Run { archive, on_hosts }) = member.next()? else { return Ok(Ok(())) };
+    let Some(Order::Run { archive, on_hosts, keeps_records }) = member.next()? else { return Ok(Ok(())) };
     let sends_files = archive.is_none();
-    let dir = archive.map_or_else(scratch, Ok).map_err(|error| error.to_string());
+    let dir = archive.map_or_else(|| scratch(keeps_records), Ok).map_err(|error| error.to_string());
     let begun = dir.and_then(|dir| {
         let begun = ready.begin(environment, &dir, &part.command).map_err(|error| error.to_string())?;
         Ok((begun, dir))
@@ -325,8 +348,14 @@ fn execute_part<W: Write + Send + 'static>(
         let _ = sum_up_part(&dir);
     }
     // Otherwise the records stay where `collect` looks for them.
-    if !line.is_cut.load(Relaxed) {
+    if line.is_cut.load(Relaxed) {
+        return Ok(Ok(()));
+    }
+    if !keeps_records {
         deliver(&dir, info, skipped, sends_files, member);
+    } else if let Some(counting) = member.count_order() {
+        let counted = count_part(&dir, &part.targets, &counting);
+        deliver_counts(&dir, counted, info, skipped, member);
     }
     Ok(Ok(()))
 }
@@ -348,11 +377,19 @@ fn prepare(
     Ready::of_part(plan, &part.targets, &Root::default(), notice, control).map_err(|error| error.to_string())
 }
 
+/// Directory for records that stay: unlike that for temporary files, it survives a restart of the machine.
+const KEPT_IN: &str = "/var/tmp";
+
 /// Name of a directory that does not exist yet.
-fn scratch() -> io::Result<PathBuf> {
+fn scratch(keeps_records: bool) -> io::Result<PathBuf> {
     // Fails if nothing can be created there.
     drop(temporary::file()?);
-    Ok(std::env::temp_dir().join(format!("iosonar-part-{}-{}", std::process::id(), monotonic_ns())))
+    let is_named = std::env::var_os("TMPDIR").is_some();
+    let folder = match keeps_records && !is_named {
+        true => PathBuf::from(KEPT_IN),
+        false => std::env::temp_dir(),
+    };
+    Ok(folder.join(format!("iosonar-part-{}-{}", std::process::id(), monotonic_ns())))
 }
 
 /// Notes when bytes of the coordinator arrive.
@@ -400,7 +437,8 @@ fn listen<W: Write + Send + 'static>(
 /// received them: a broken connection loses no record.
 fn deliver<W: Write>(dir: &Path, info: RunInfo, skipped: u64, sends_files: bool, member: &Member<W>) {
     let sent = match sends_files {
-        true => send_files(dir, &member.line).map_err(|error| format!("the records cannot be sent: {error}")),
+        true => send_files(dir, &member.line, |_| true)
+            .map_err(|error| format!("the records cannot be sent: {error}")),
         false => Ok(()),
     };
     let is_sent = sent.is_ok();
@@ -413,6 +451,28 @@ fn deliver<W: Write>(dir: &Path, info: RunInfo, skipped: u64, sends_files: bool,
         let _ = remove_archive(dir);
     }
 }
+
+/// Reports the end with the counts of the records, which stay here.
+fn deliver_counts<W: Write>(
+    dir: &Path,
+    counted: Result<(), String>,
+    info: RunInfo,
+    skipped: u64,
+    member: &Member<W>,
+) {
+    let sent = counted.and_then(|()| {
+        let is_sent = |name: &str| !OF_RECORDS.contains(&name);
+        send_files(dir, &member.line, is_sent).map_err(|error| format!("the counts cannot be sent: {error}"))
+    });
+    member.line.report(&match sent {
+        Ok(()) => Report::Done { info: Box::new(info), skipped },
+        Err(why) => Report::Refused { why },
+    });
+    member.is_received();
+}
+
+/// Files of an archive that stay with its records.
+const OF_RECORDS: [&str; 2] = [LOG, SERIES_LOG];
 
 /// Sends the archive of a part whose coordinator was lost.
 fn collect<W: Write>(dir: &Path, member: &Member<W>) -> Result<(), String> {
@@ -431,10 +491,14 @@ fn collect<W: Write>(dir: &Path, member: &Member<W>) -> Result<(), String> {
 }
 
 /// Sends the records last: they can be read only with the other files.
-fn send_files<W: Write>(dir: &Path, line: &Line<W>) -> io::Result<()> {
+fn send_files<W: Write>(dir: &Path, line: &Line<W>, is_sent: impl Fn(&str) -> bool) -> io::Result<()> {
     let mut names: Vec<String> = Vec::new();
     for entry in fs::read_dir(dir)? {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_sent(&name) && entry.file_type()?.is_file() {
+            names.push(name);
+        }
     }
     names.sort_by_key(|name| name == LOG);
     for name in names {

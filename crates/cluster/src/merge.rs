@@ -155,16 +155,25 @@ fn write(runs: &mut [Run], log: &mut LogWriter) -> io::Result<()> {
     log.append(&ready)
 }
 
-fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<LogEnd, ArchiveError> {
+/// Passes the records of a part to `f`, as they are in the whole run.
+pub(crate) fn for_each_moved(
+    plan: &Plan,
+    part: &PartResult,
+    f: &mut dyn FnMut(Record),
+) -> Result<LogEnd, ArchiveError> {
     let Some(archive) = &part.archive else { return Ok(LogEnd::default()) };
-    let mut batch = Vec::with_capacity(TOGETHER);
-    let phases = plan.phases.len();
-    let end = archive.for_each_record(&mut |record| {
+    archive.for_each_record(&mut |record| {
         // A remote archive is untrusted: records that do not belong to the part are dropped.
-        if !part.targets.contains(&record.target) || usize::from(record.phase) >= phases {
-            return;
+        if part.targets.contains(&record.target) && usize::from(record.phase) < plan.phases.len() {
+            f(moved(plan, part, *record));
         }
-        batch.push(moved(plan, part, *record));
+    })
+}
+
+fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<LogEnd, ArchiveError> {
+    let mut batch = Vec::with_capacity(TOGETHER);
+    let end = for_each_moved(plan, part, &mut |record| {
+        batch.push(record);
         if batch.len() == TOGETHER {
             // If the log cannot be written, there is no receiver.
             let _ = to.send(std::mem::replace(&mut batch, Vec::with_capacity(TOGETHER)));

@@ -3,7 +3,7 @@
 use crate::clock::{ClockMap, ClockTrack, Exchange};
 use crate::launch::Participant;
 use crate::outset::ProcessFacts;
-use crate::protocol::{HostProgress, Order, PROTOCOL, Report};
+use crate::protocol::{HostProgress, Order, PROTOCOL, Report, RunClock};
 use iosonar_archive::{HostLost, HostRun, RunInfo, TOOL, TargetInfo};
 use iosonar_os::{machine_type, monotonic_ns};
 use iosonar_plan::{Executor, Plan};
@@ -177,8 +177,9 @@ impl Part {
             Report::Progress(progress) => self.progress = progress,
             Report::Scratch { dir } => self.scratch = Some(dir),
             Report::Done { info, skipped } => {
-                (self.done, self.skipped, self.scratch) = (Some(*info), skipped, None);
+                (self.done, self.skipped) = (Some(*info), skipped);
                 if !self.keeps_archive {
+                    self.scratch = None;
                     self.process.order(Order::Received);
                 }
             }
@@ -239,9 +240,16 @@ impl Part {
         self.track.as_ref().map(ClockTrack::map).unwrap_or_default()
     }
 
+    /// The clock of the run from `origin` to `end`, for this process.
+    pub(crate) fn run_clock(&self, origin: u64, end: u64) -> RunClock {
+        let (here, there) = self.starts.first().copied().unwrap_or_default();
+        RunClock { readings: self.track.as_ref().map(|track| track.facts(origin, end)), origin, here, there }
+    }
+
     /// Facts about its machine in the run from `origin` to `end`.
     pub(crate) fn host_run(&self, origin: u64, end: u64) -> HostRun {
         let lost = self.lost.as_ref().filter(|_| !self.starts.is_empty());
+        let records = self.scratch.as_ref().map(|dir| dir.display().to_string());
         HostRun {
             name: self.host.clone(),
             targets: self.targets.clone(),
@@ -249,9 +257,10 @@ impl Part {
             lost: lost.map(|why| HostLost {
                 at_ns: self.lost_at.saturating_sub(origin),
                 why: if why.is_empty() { "its process ended".into() } else { why.clone() },
-                records: self.scratch.as_ref().map(|dir| dir.display().to_string()),
+                records: records.clone(),
                 is_collected: false,
             }),
+            records: records.filter(|_| lost.is_none() && self.done.is_some()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Messages between coordinator and processes: one JSON value per line.
 
-use iosonar_archive::RunInfo;
+use iosonar_analyze::Limits;
+use iosonar_archive::{HostClock, RunInfo};
 use iosonar_runner::Intent;
 use iosonar_text::one_line;
 use serde::de::DeserializeOwned;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Version of the messages. Both sides must use the same.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// Command that starts a participating process.
 pub const TAKE_PART: &str = "take-part";
@@ -68,6 +69,18 @@ pub enum Order {
         /// Whether it is a part of a run on several machines: it reports progress, and judges what it did.
         #[serde(default)]
         on_hosts: bool,
+        /// Its records stay there: it sends their counts.
+        #[serde(default)]
+        keeps_records: bool,
+    },
+    /// Count the records, after the run.
+    Count {
+        /// The clock of the run.
+        clock: RunClock,
+        /// Limits of times that are counted.
+        limits: Limits,
+        /// Number of processes whose counts are merged.
+        parts: usize,
     },
     /// Start a phase at a time of the receiver's `CLOCK_MONOTONIC`, in nanoseconds.
     Begin {
@@ -209,6 +222,19 @@ pub enum Report {
         /// Lines of loads that were skipped.
         skipped: u64,
     },
+}
+
+/// The clock of a run, for a process on another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunClock {
+    /// Readings of the clock there; absent if both are the same.
+    pub readings: Option<HostClock>,
+    /// Time zero of the run, as `CLOCK_MONOTONIC` of the coordinator.
+    pub origin: u64,
+    /// The start of the first phase, on the clocks here and there.
+    pub here: u64,
+    /// See `here`.
+    pub there: u64,
 }
 
 /// A file that a plan reads.

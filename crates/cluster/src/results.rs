@@ -1,6 +1,7 @@
 //! The results of all processes, merged into one archive.
 
 use crate::coordinator::{Assembled, TogetherError};
+use crate::counts::merge_counts;
 use crate::merge::{PartClock, PartResult, merge_info, merge_records, merge_series, unread};
 use crate::part::Part;
 use crate::protocol::clean;
@@ -75,8 +76,15 @@ impl Executed<'_> {
 
     fn write_records(&self, results: &mut [PartResult]) -> Result<(), String> {
         let mut made = self.archive.made_log().map_err(|error| error.to_string())?;
-        merge_records(self.all.plan(), results, made.log())
-            .map_err(|error| format!("the records cannot be written: {error}"))?;
+        let plan = self.all.plan();
+        if plan.keeps_records_on_hosts() {
+            let counts = merge_counts(plan.targets.len(), &self.all.limits(), results);
+            let counts = counts.map_err(|error| format!("the counts cannot be merged: {error}"))?;
+            self.archive.write_counts(&counts).map_err(|error| error.to_string())?;
+        } else {
+            merge_records(plan, results, made.log())
+                .map_err(|error| format!("the records cannot be written: {error}"))?;
+        }
         made.publish().map_err(|error| error.to_string())
     }
 }

@@ -68,7 +68,11 @@ impl Member {
         let plan = plan.to_string();
         self.order(&prepare(plan));
         self.until(|report| matches!(report, Report::Prepared { .. }).then_some(()));
-        self.order(&Order::Run { archive: archive.map(Path::to_path_buf), on_hosts: false });
+        self.order(&Order::Run {
+            archive: archive.map(Path::to_path_buf),
+            on_hosts: false,
+            keeps_records: false,
+        });
         let earliest = self.until(|report| match report {
             Report::Ready { phase: 0, earliest } => Some(earliest),
             _ => None,

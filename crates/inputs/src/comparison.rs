@@ -38,6 +38,7 @@ pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, ComparisonError>
     if let Some(load) = inputs.iter().find(|input| !input.has_times()) {
         return Err(ComparisonError::NoLatencies(load.name.clone()));
     }
+    inputs.iter().try_for_each(Input::require_records).map_err(ComparisonError::Records)?;
     let facts: Vec<(Plan, RunInfo)> = inputs.iter().map(Input::run).collect();
     let mut runs: Vec<Run> = inputs.iter().zip(&facts).map(|(input, facts)| run(input, facts)).collect();
     let blocks = read_all(&runs).map_err(ComparisonError::Records)?;

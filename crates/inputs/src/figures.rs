@@ -6,7 +6,7 @@ use iosonar_analyze::{
     Detection, DetectorId, During, HostFacts, HostReport, Judgement, Limits, Machine, OutsideCause, Passing,
     PathFacts, Story, Summary, Tally, TimeRange, Wanted, pass,
 };
-use iosonar_archive::{ArchiveError, Note, RECORDING, Record, RunInfo};
+use iosonar_archive::{Archive, ArchiveError, Note, RECORDING, Record, RunInfo};
 use iosonar_evidence::Environment;
 use iosonar_judge::{Case, Samples, of_hosts};
 use iosonar_plan::{Decimal, Op, Plan};
@@ -91,7 +91,8 @@ impl Figures {
         options: &SummaryOptions,
         info: &RunInfo,
     ) -> Result<Figures, FiguresError> {
-        if input.records() == Some(seen.records()) {
+        let is_here = !input.archive().is_some_and(Archive::has_counts_only);
+        if is_here && input.records() == Some(seen.records()) {
             return Ok(Figures::counted(seen.finish(), input, options, info));
         }
         Figures::of_run(input, options, info)

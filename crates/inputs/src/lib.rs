@@ -21,10 +21,14 @@ pub use analysis::{Analysis, AnalysisOptions, deskew, deskew_in};
 pub use comparison::{ComparisonError, comparisons};
 pub use error::OpenError;
 pub use figures::{Figures, FiguresError, SummaryOptions};
-use iosonar_analyze::{DISPLACEMENT, Judgement, Limits, Records, SUMMARY_VERSION, Summary, Tally};
+use iosonar_analyze::{
+    Counted, DISPLACEMENT, Detail, Judgement, Limits, Partial, Records, SUMMARY_VERSION, Summary, Tally,
+    count,
+};
 use iosonar_archive::{Archive, CpuUse, Fields, LogEnd, Record, RecordFile, RunInfo, RunState, Stalls, TOOL};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_plan::{ByteSize, Plan};
+use iosonar_text::shell::quoted;
 use iosonar_text::shown;
 use load::LoadFile;
 pub use members::Member;
@@ -36,10 +40,11 @@ pub use run_analysis::RunAnalysis;
 pub use source::Source;
 use std::fs::File;
 use std::io::{self, BufRead, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-pub use study_dir::{OpenArchiveError, Study, StudyKind, open_archive};
+pub use study_dir::{Elsewhere, OpenArchiveError, Study, StudyKind, open_archive, open_records};
 
 /// An input of the analysis.
 pub struct Input {
@@ -50,6 +55,8 @@ pub struct Input {
     read: AtomicU64,
     /// Why evidence beside the records cannot be read; the first of the reasons.
     unread: OnceLock<String>,
+    /// Counts of its records that were made elsewhere.
+    counts: Option<String>,
 }
 
 enum Kind {
@@ -109,7 +116,7 @@ impl Input {
         } else {
             Kind::Load(LoadFile::open(source)?)
         };
-        Ok(Input { name, kind, read: AtomicU64::new(0), unread: OnceLock::new() })
+        Ok(Input { name, kind, read: AtomicU64::new(0), unread: OnceLock::new(), counts: None })
     }
 
     /// An input from an archive that is already open.
@@ -134,7 +141,38 @@ impl Input {
             kind: Kind::Archive(Box::new(opened)),
             read: AtomicU64::new(0),
             unread: OnceLock::new(),
+            counts: None,
         }
+    }
+
+    /// Number of parts whose records can be counted apart; `None` if the input is no finished run with its records.
+    pub fn countable_parts(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Archive(opened) if !opened.archive.has_counts_only() => {
+                opened.file.as_ref().map(RecordFile::parts)
+            }
+            _ => None,
+        }
+    }
+
+    /// Counts the records of some parts.
+    ///
+    /// # Errors
+    /// Reading failed.
+    pub fn count(&self, limits: &Limits, parts: Range<usize>) -> io::Result<Partial> {
+        let targets = self.run().0.targets.len().max(1);
+        count(self, Counted { targets, limits: Some(limits), diagrams: Some(Detail::Full) }, parts)
+    }
+
+    /// The same input, whose records were counted elsewhere.
+    ///
+    /// # Errors
+    /// The counts cannot be stored.
+    pub fn counted(self, counts: &Partial) -> io::Result<Input> {
+        let mut json = Vec::new();
+        counts.write_json(&mut json)?;
+        let counts = String::from_utf8(json).map_err(io::Error::other)?;
+        Ok(Input { counts: Some(counts), ..self })
     }
 
     /// Number of records read so far.
@@ -147,6 +185,17 @@ impl Input {
         match &self.kind {
             Kind::Archive(opened) => opened.file.as_ref().map(|file| file.records_before(file.parts())),
             Kind::Load(_) | Kind::Result(_) => None,
+        }
+    }
+
+    /// Refuses a run whose records stay elsewhere.
+    ///
+    /// # Errors
+    /// They do; with the command that fetches them.
+    pub(crate) fn require_records(&self) -> io::Result<()> {
+        match self.archive().filter(|archive| archive.has_counts_only()) {
+            Some(archive) => Err(io::Error::other(Elsewhere::of(archive.dir()))),
+            None => Ok(()),
         }
     }
 
@@ -243,7 +292,12 @@ impl Input {
             Kind::Archive(opened) => {
                 let of_log = opened.log_end.get().map(LogEnd::remarks).unwrap_or_default();
                 let unread = self.unread().map(|why| format!("shown without what cannot be read: {why}"));
-                of_log.into_iter().chain(unread).collect()
+                let elsewhere = opened.archive.has_counts_only().then(|| {
+                    let why = "what needs single requests, or their order, is not shown: its records are on the hosts, and";
+                    let dir = quoted(&opened.archive.dir().to_string_lossy());
+                    format!("{why} 'iosonar collect {dir}' fetches them")
+                });
+                of_log.into_iter().chain(unread).chain(elsewhere).collect()
             }
             Kind::Load(load) => load.remarks(),
             Kind::Result(result) => {
@@ -295,6 +349,13 @@ impl Records for Input {
             },
             Kind::Load(_) | Kind::Result(_) => (part == 0).then_some(0),
         }
+    }
+
+    fn counts_elsewhere(&self) -> io::Result<Option<String>> {
+        if let Some(counts) = &self.counts {
+            return Ok(Some(counts.clone()));
+        }
+        self.archive().map_or(Ok(None), |archive| archive.counts_json().map_err(io::Error::other))
     }
 
     fn displacement(&self) -> usize {

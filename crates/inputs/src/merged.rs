@@ -144,6 +144,14 @@ impl Records for Merged<'_> {
         if let [only] = self.inputs[..] { only.records_before(part) } else { (part == 0).then_some(0) }
     }
 
+    fn counts_elsewhere(&self) -> io::Result<Option<String>> {
+        if let [only] = self.inputs[..] {
+            return only.counts_elsewhere();
+        }
+        self.inputs.iter().try_for_each(|input| input.require_records())?;
+        Ok(None)
+    }
+
     fn displacement(&self) -> usize {
         self.inputs.iter().map(|input| input.displacement()).max().unwrap_or(DISPLACEMENT)
     }

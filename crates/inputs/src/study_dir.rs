@@ -1,7 +1,7 @@
 //! Directories that hold the answer of a study, and its runs: they are not runs themselves.
 
 use iosonar_archive::{Archive, ArchiveError};
-use iosonar_text::shown;
+use iosonar_text::{shell, shown};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -107,6 +107,32 @@ pub fn open_archive(dir: &Path) -> Result<Archive, OpenArchiveError> {
     })
 }
 
+/// Opens the archive of a run, of which single requests are needed.
+///
+/// # Errors
+/// It is not an archive, or cannot be read, or its records stay elsewhere.
+pub fn open_records(dir: &Path) -> Result<Archive, OpenArchiveError> {
+    let archive = open_archive(dir)?;
+    match archive.has_counts_only() {
+        true => Err(OpenArchiveError::Elsewhere(Elsewhere::of(dir))),
+        false => Ok(archive),
+    }
+}
+
+/// A run whose records stay on the hosts that executed it.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: its records are on the hosts: fetch them with 'iosonar collect {command}' first")]
+pub struct Elsewhere {
+    name: String,
+    command: String,
+}
+
+impl Elsewhere {
+    pub(crate) fn of(dir: &Path) -> Elsewhere {
+        Elsewhere { name: shown(&dir).to_string(), command: shell::quoted(&dir.to_string_lossy()) }
+    }
+}
+
 /// Why a directory cannot be opened as a run.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenArchiveError {
@@ -116,4 +142,7 @@ pub enum OpenArchiveError {
     /// It has several runs.
     #[error("{0}")]
     Study(Study),
+    /// Its records stay elsewhere.
+    #[error(transparent)]
+    Elsewhere(#[from] Elsewhere),
 }

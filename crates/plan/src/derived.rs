@@ -1,6 +1,6 @@
 //! Facts that follow from a plan: its claim, the parts of its processes, what it changes and which commands it runs, whether it is probed.
 
-use crate::{Claim, Executor, HostRules, Job, Plan, Probe, Target, Workload};
+use crate::{Claim, Collect, Executor, HostRules, Job, Plan, Probe, Target, Workload};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -50,6 +50,11 @@ impl Plan {
         }
         parts.sort_by_key(|(executor, _)| **executor != Executor::Thread);
         parts.into_iter().map(|(_, targets)| targets).collect()
+    }
+
+    /// Whether records stay on other machines, and the result has their counts.
+    pub fn keeps_records_on_hosts(&self) -> bool {
+        self.hosts.collect == Collect::Summary
     }
 
     /// The part of the plan on these targets. Targets and phases keep their numbers, so requests and data are those of the

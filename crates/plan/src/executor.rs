@@ -76,7 +76,11 @@ mod tests {
         let mut plan = plan();
         let host = Host { dir: "/mnt".into(), program: "iosonar".into(), ..Host::new("root@b") };
         plan.targets[0].executor = Executor::Host(host);
-        plan.hosts = HostRules { lost: LostHost::Continue, max_clock_error: Some(Nanos(1_000_000)) };
+        plan.hosts = HostRules {
+            lost: LostHost::Continue,
+            max_clock_error: Some(Nanos(1_000_000)),
+            collect: Collect::Summary,
+        };
         plan.validate().unwrap();
         let text = plan.to_toml();
         assert!(text.contains("executor = \"process\"") && text.contains("root@b"), "{text}");

@@ -14,6 +14,20 @@ pub struct HostRules {
     /// The run is refused if the clock of a host is not known to this time before the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_clock_error: Option<Nanos>,
+    /// Contents of the result.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub collect: Collect,
+}
+
+/// Contents of the result of a run on several machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Collect {
+    /// All records.
+    #[default]
+    Records,
+    /// Counts for summary and pictures. The records stay on the hosts, until they are collected.
+    Summary,
 }
 
 /// Behavior of the other hosts when one is lost: its connection ends, or it gives no sign of life for 10 s.

@@ -76,7 +76,7 @@ pub use faults::{Faults, ShortPolicy};
 pub use file_step::{FileStep, ParseFileStepError};
 pub use filter::{Filter, ParseFilterError, Pipeline};
 pub use generator::{AtEnd, FlushOp, FlushRule, Generator, Order, Pace, Process, Sharing, Stop};
-pub use host_rules::{HostRules, LostHost};
+pub use host_rules::{Collect, HostRules, LostHost};
 pub use injection::{Injection, InjectionKind, Occasion, ParseInjectionError};
 pub use invalid::{InvalidPlan, Term};
 pub use job_options::{BetweenPasses, Data, FileLifecycle, JobOptions};

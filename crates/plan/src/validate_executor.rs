@@ -1,7 +1,7 @@
 //! Rules of a plan of several processes: they meet at the start of each phase, and nowhere else.
 
 use crate::rules::{Result, named, require, time};
-use crate::{Engine, Executor, Host, HostRules, InvalidPlan, Phase, Plan, Target, Workload};
+use crate::{Collect, Engine, Executor, Host, HostRules, InvalidPlan, Phase, Plan, Target, Workload};
 use iosonar_text::shown;
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,6 +15,16 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
         return Ok(());
     }
     time("hosts.max_clock_error", plan.hosts.max_clock_error.unwrap_or_default())?;
+    let keeps_here =
+        |target: &&Target| plan.hosts.collect == Collect::Summary && target.executor.host().is_none();
+    if let Some(here) = plan.targets.iter().find(keeps_here) {
+        return Err(InvalidPlan::of(
+            "hosts.collect",
+            "records of targets on this machine are part of the result",
+        )
+        .remedy("use `records`, or give every target a host")
+        .within(&format!("target {}", shown(&here.path))));
+    }
     for target in &plan.targets {
         if let Some(host) = target.executor.host() {
             named(&format!("target {}", shown(&target.path)), validate_host(host))?;

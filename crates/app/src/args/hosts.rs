@@ -2,7 +2,7 @@
 
 use super::words::{Word, words};
 use clap::Args;
-use iosonar_plan::{LostHost, Nanos};
+use iosonar_plan::{Collect, LostHost, Nanos};
 use std::path::PathBuf;
 
 /// Where a run is executed.
@@ -34,7 +34,19 @@ pub struct HostArgs {
     /// Refuse the run if the clock of a host is not known to this time before the start
     #[arg(long, value_name = "TIME")]
     pub max_clock_error: Option<Nanos>,
+    /// Set what the result has of each host. Default: records
+    ///
+    /// With a summary, records stay on the hosts. Pictures and figures are the same, but for those that need single requests or their
+    /// order. 'iosonar collect' fetches the records later.
+    #[arg(long, value_name = "WHAT", value_parser = words(COLLECT))]
+    pub collect: Option<Collect>,
 }
+
+/// Contents of a result of hosts.
+const COLLECT: &[Word<Collect>] = &[
+    ("records", "All records", Collect::Records),
+    ("summary", "Counts; the records stay on the hosts", Collect::Summary),
+];
 
 /// Behavior of a run without one of its hosts.
 const LOST: &[Word<LostHost>] = &[

@@ -40,10 +40,12 @@ pub fn placed(plan: Plan, placement: &Placement, args: &HostArgs) -> Result<Plan
     let hosts = HostRules {
         lost: args.on_lost_host.unwrap_or(plan.hosts.lost),
         max_clock_error: args.max_clock_error.or(plan.hosts.max_clock_error),
+        collect: args.collect.unwrap_or(plan.hosts.collect),
     };
     let rules = [
         ("--on-lost-host", args.on_lost_host.is_some()),
         ("--max-clock-error", args.max_clock_error.is_some()),
+        ("--collect", args.collect.is_some()),
     ];
     match rules.into_iter().find(|(_, is_typed)| *is_typed && !plan.has_hosts()) {
         Some((option, _)) => {

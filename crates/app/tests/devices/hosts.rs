@@ -277,7 +277,7 @@ fn collect_from_halted(lab: &Lab, machines: &Machines) {
     let lost = info(lab, "r-collected").hosts[1].lost.clone().unwrap();
     assert!(lost.is_collected && lost.records.is_none(), "{lost:?}");
     let again = end(lab, machines, "collect r-collected");
-    assert!(again.code == 2 && again.err.contains("no host was lost that has kept records"), "{}", again.err);
+    assert!(again.code == 2 && again.err.contains("no host has kept records of it"), "{}", again.err);
     let again = end(lab, machines, "collect r --out again");
     assert_eq!(again.code, 2, "its records were removed: {}", again.err);
     assert!(!lab.path("again").exists());
@@ -294,6 +294,63 @@ fn a_lost_machine_is_named_and_the_data_of_others_is_complete() {
             }
         }
     });
+}
+
+/// The figures of a result without records, which another one with all records has, too.
+fn figures(lab: &Lab, result: &str) -> Value {
+    let mut all: Value =
+        serde_json::from_str(&lab.expect_done(&format!("show --json {result}")).out).unwrap();
+    let figures = ["counts", "latency", "delay", "response", "span", "throughput", "parts", "errors"];
+    all.as_object_mut().unwrap().retain(|name, _| figures.contains(&name.as_str()));
+    all
+}
+
+/// Check 11: counts that each machine has made of its records, and that were merged, are those of all records in one pass.
+#[test]
+fn merged_counts_of_three_machines_are_those_of_all_records() {
+    needs!("ssh", "sshd", "ssh-keygen", "ip", "unshare");
+    let lab = lab();
+    let machines = Machines::start(&lab, &[100, 3, 0]);
+    let options = "--rw randrw --bs 4k --iodepth 4 --number-ios 1500 --collect summary --bad-latency 1ms";
+    let on = targets(&lab, &machines);
+    let ended = end(&lab, &machines, &format!("run {options} --on {on} --out r --no-progress"));
+    assert!([0, 4].contains(&ended.code), "{}", ended.err);
+    assert_eq!(lab.records("r").len(), 0);
+    let kept: Vec<String> = info(&lab, "r").hosts.into_iter().map(|host| host.records.unwrap()).collect();
+    assert!(kept.iter().all(|dir| std::path::Path::new(dir).join("records.log").exists()), "{kept:?}");
+    let shown = lab.expect_done("show --all r").out;
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("The records stay on the hosts (m0:/"), "{shown}");
+    let drawn = |result: &str| {
+        lab.expect_done(&format!("plot {result} --only sonar,latency,throughput -o {result}.pictures"));
+        lab.expect_done(&format!("analyze --json {result}")).out
+    };
+    assert!(drawn("r").contains("'iosonar collect r' fetches them"));
+    for refused in ["compare r r", "convert r r.csv", "verify r"] {
+        let ended = lab.run(refused);
+        let says =
+            ended.err.contains("its records are on the hosts: fetch them with 'iosonar collect r' first");
+        assert!(ended.code != 0 && says, "{refused}: {}", ended.err);
+    }
+    let ended = end(&lab, &machines, "collect r --out all");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(kept.iter().all(|dir| !std::path::Path::new(dir).exists()), "{kept:?}");
+    assert_eq!(lab.records("all").len(), 3 * 1500);
+    assert_eq!(figures(&lab, "r"), figures(&lab, "all"));
+    let summary: Value = serde_json::from_str(&lab.expect_done("show --json r").out).unwrap();
+    assert_eq!(summary["limits"]["latency"]["limit_ns"], 1_000_000, "its limits are those of the run");
+    let other = lab.run("analyze r --bad-latency 7ms");
+    assert!(other.code == 2 && other.err.contains("with a limit of 1ms for latencies"), "{}", other.err);
+    drawn("all");
+    for picture in std::fs::read_dir(lab.path("r.pictures")).unwrap() {
+        let name = picture.unwrap().file_name();
+        let of = |result: &str| std::fs::read(lab.path(&format!("{result}.pictures")).join(&name)).unwrap();
+        if name.to_string_lossy().ends_with(".png") {
+            assert_eq!(of("r").len(), of("all").len(), "{name:?}");
+        }
+    }
+    let again = end(&lab, &machines, "collect all");
+    assert!(again.code == 2 && again.err.contains("no host has kept records of it"), "{}", again.err);
 }
 
 /// Nothing remains on any machine if the coordinator is killed.
@@ -315,6 +372,20 @@ fn no_process_outlives_a_killed_coordinator() {
     until("no process remains", || machines.all.iter().all(|machine| machine.agents().is_empty()));
 }
 
+/// A program that dies on m1 while its part is being prepared.
+const DIES: &str = "#!/bin/sh
+case $XDG_CACHE_HOME$TMPDIR in *home-m1*) ;; *) exec PROGRAM \"$@\" ;; esac
+orders=$TMPDIR/orders.$$
+mkfifo \"$orders\"
+PROGRAM \"$@\" < \"$orders\" &
+exec 3> \"$orders\"
+rm \"$orders\"
+while IFS= read -r line; do
+    case $line in *'\"prepare\"'*) kill -9 $!; exit 137 ;; esac
+    printf '%s\\n' \"$line\" >&3
+done
+";
+
 /// Each thing that can be wrong with a machine is named in one line, and nothing is written anywhere.
 #[test]
 fn what_is_wrong_with_a_machine_is_named_in_one_line() {
@@ -334,6 +405,10 @@ fn what_is_wrong_with_a_machine_is_named_in_one_line() {
     lab.file("broken", "#!/bin/sh\nexit 7\n");
     let broken = format!("--send-program {}", lab.path("broken").display());
     let missing = format!("m1:{}", lab.path("none/x").display());
+    // On m1 the program is killed when it is to prepare its part.
+    lab.file("dies", DIES.replace("PROGRAM", program));
+    iosonar_testkit::tool("chmod", &["+x", lab.path("dies").to_str().unwrap()]);
+    let dies = format!("--remote-path {}", lab.path("dies").display());
     let target = |name: &str| format!("{name}:{good}");
     let unchanged = std::fs::read(&good).unwrap();
     for (second, option, why) in [
@@ -356,6 +431,7 @@ fn what_is_wrong_with_a_machine_is_named_in_one_line() {
         ),
         (target("m1"), &broken, "the program does not start there (exit status: 7)"),
         (missing, &installed, "No such file or directory"),
+        (target("m1"), &dies, "host m1: it ended without an answer (exit status: 137)"),
     ] {
         let line = format!(
             "run --on m0:{good} {second} {option} --rw write --bs 4k --number-ios 8 --out r --no-progress"

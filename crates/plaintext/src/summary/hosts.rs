@@ -17,6 +17,9 @@ pub(crate) fn table(out: &mut Lines, s: &Summary) {
     }
     s.hosts.iter().filter_map(step).for_each(|text| out.paragraph("  ", &text));
     s.hosts.iter().filter_map(lost).for_each(|text| out.paragraph("  ", &text));
+    if let Some(text) = kept(&s.hosts) {
+        out.paragraph("  ", &text);
+    }
     s.hosts.iter().filter_map(own).take(OWN).for_each(|text| out.paragraph("  ", &text));
 }
 
@@ -67,6 +70,22 @@ fn lost(host: &HostFacts) -> Option<String> {
     Some(format!("{name} was lost at {at}: {}{records}.", lost.why))
 }
 
+/// Most places of records that are shown.
+const PLACES: usize = 3;
+
+/// Where the records are, if they stay on the machines.
+fn kept(hosts: &[HostFacts]) -> Option<String> {
+    let place = |host: &HostFacts| Some(format!("{}:{}", host.figures.name, host.records.as_ref()?));
+    let places: Vec<String> = hosts.iter().filter_map(place).collect();
+    let more = match places.len().saturating_sub(PLACES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let first = places.iter().take(PLACES).cloned().collect::<Vec<_>>().join(", ");
+    let text = format!("The records stay on the hosts ({first}{more}); iosonar collect fetches them.");
+    (!places.is_empty()).then_some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +120,11 @@ mod tests {
             "beta was lost at 3.20 s: it gave no sign of life for 10 s; its records are in /tmp/x there, and iosonar collect fetches them."
         );
         assert_eq!(clocks(&hosts[1..]).unwrap(), "all on one clock.");
+        assert_eq!(kept(&hosts), None);
+        let kept_there = ["a", "b", "c", "d"].map(|name| host(name, 0, json!({ "records": "/var/tmp/x" })));
+        assert_eq!(
+            kept(&kept_there).unwrap(),
+            "The records stay on the hosts (a:/var/tmp/x, b:/var/tmp/x, c:/var/tmp/x and 1 more); iosonar collect fetches them."
+        );
     }
 }

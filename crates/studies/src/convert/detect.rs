@@ -5,7 +5,7 @@ use super::question::{Declared, Question};
 use iosonar_archive::Archive;
 use iosonar_dialect_iozone::{is_iozones, is_printed};
 use iosonar_dialect_xdd::is_dump;
-use iosonar_inputs::{Source, is_result, open_archive};
+use iosonar_inputs::{Source, is_result, open_records};
 use iosonar_runner::Error;
 use iosonar_trace::Format;
 use std::io::Read;
@@ -96,7 +96,7 @@ fn by_content(path: &Path, question: &Question) -> Result<Detected, Error> {
     if let Some(Form::Records(form)) = form
         && path.is_dir()
     {
-        return Ok(Detected::Archive(Box::new(open_archive(path).map_err(Error::refused)?), form));
+        return Ok(Detected::Archive(Box::new(open_records(path).map_err(Error::refused)?), form));
     }
     // A pipe cannot be read twice. Why a file cannot be opened is reported by the reader of traces.
     let source = Some(path).filter(|path| path.is_file()).and_then(|path| Source::open(path, None).ok());

@@ -5,7 +5,7 @@ use super::question::Question;
 use super::targets::Targets;
 use iosonar_engine::{PostVerify, PostVerifyError, PostVerifyOptions, ScanProgress, post_verify};
 use iosonar_host::Root;
-use iosonar_inputs::open_archive;
+use iosonar_inputs::open_records;
 use iosonar_runner::{Error, Progress, Session};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -18,7 +18,7 @@ const REPORTED: Duration = Duration::from_millis(250);
 /// # Errors
 /// The result cannot be read or verified, or a target is missing.
 pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
-    let archive = open_archive(&question.result).map_err(Error::refused)?;
+    let archive = open_records(&question.result).map_err(Error::refused)?;
     let Targets { paths, missing } = Targets::find(session, &archive, question)?;
     let options = PostVerifyOptions {
         targets: paths,

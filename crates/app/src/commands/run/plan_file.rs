@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Options that are allowed beside a plan.
-const WITH_PLAN: [&str; 25] = [
+const WITH_PLAN: [&str; 26] = [
     "plan",
     "readonly",
     "anyway",
@@ -40,6 +40,7 @@ const WITH_PLAN: [&str; 25] = [
     "sudo",
     "on_lost_host",
     "max_clock_error",
+    "collect",
 ];
 
 /// Reads a plan file. Options set what its user has to permit, and whether targets are probed.

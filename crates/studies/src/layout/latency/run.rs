@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::question::Question;
 use iosonar_analyze::extents::ExtentLatencies;
-use iosonar_inputs::open_archive;
+use iosonar_inputs::open_records;
 use iosonar_runner::Error;
 use iosonar_text::shown;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub fn run(question: &Question) -> Result<Answer, Error> {
     let parts = ["scan", "create"].map(|part| question.result.join(part));
     let is_archive = |dir: &&PathBuf| dir.join("run.json").exists();
     let dir = [&question.result].into_iter().chain(&parts).find(is_archive).unwrap_or(&question.result);
-    let archive = open_archive(dir).map_err(Error::refused)?;
+    let archive = open_records(dir).map_err(Error::refused)?;
     match ExtentLatencies::of(&archive)? {
         Some(latencies) => Ok(Answer { latencies }),
         None => Err(Error::refused_because(format_args!(
