@@ -30,6 +30,7 @@ macro_rules! targets {
 }
 targets! {
     blkreplay_options,
+    counts,
     host_messages,
     host_words,
     iozone_options,
