@@ -27,9 +27,10 @@ pub enum Exit {
     Signal(i32),
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    /// The code, as the system has it.
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Fine => 0,
             Exit::Failed => 1,
             Exit::Refused => 2,
@@ -37,7 +38,13 @@ impl From<Exit> for ExitCode {
             Exit::Fake => 4,
             Exit::Miscompared => 5,
             Exit::Signal(n) => 128u8.wrapping_add(n as u8),
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
     }
 }
 

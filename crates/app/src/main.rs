@@ -19,6 +19,7 @@ mod playback;
 mod presentation;
 mod progress;
 mod progress_line;
+mod ranks;
 mod reading;
 mod screen;
 mod session;
@@ -38,6 +39,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     signals::survive_file_size_limit();
+    let _ranks = ranks::join();
     if together::is_part(std::env::args_os()) {
         return ended(together::part());
     }
@@ -59,15 +61,20 @@ fn main() -> ExitCode {
     let cli = match parse(typed.args) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            output::print_lines(misused(&error, &words).trim_end());
+            if ranks::prints() {
+                output::print_lines(misused(&error, &words).trim_end());
+            }
             return Exit::Refused.into();
         }
         Err(help) => {
-            let _ = help.print();
+            if ranks::prints() {
+                let _ = help.print();
+            }
             return Exit::Fine.into();
         }
     };
-    typed.notes.iter().for_each(|note| output::print_message(format_args!("iosonar: {note}")));
+    let notes = typed.notes.iter().filter(|_| ranks::prints());
+    notes.for_each(|note| output::print_message(format_args!("iosonar: {note}")));
     ended(run(cli.command))
 }
 
@@ -95,7 +102,10 @@ fn ended(result: Result<Exit, Failure>) -> ExitCode {
         // A reader that closes the pipe (`| head`) is no failure.
         Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
         Err(failure) => {
-            output::print_lines(format_args!("iosonar: {}", output::error_lines(&failure.text())));
+            if ranks::prints() {
+                output::print_lines(format_args!("iosonar: {}", output::error_lines(&failure.text())));
+            }
+            ranks::abort(&failure);
             failure.exit.into()
         }
     }

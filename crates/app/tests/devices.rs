@@ -64,6 +64,9 @@ mod outputs;
 mod path;
 #[path = "devices/probe.rs"]
 mod probe;
+#[cfg(feature = "mpi")]
+#[path = "devices/ranks.rs"]
+mod ranks;
 #[path = "devices/readers.rs"]
 mod readers;
 #[path = "devices/record.rs"]

@@ -184,7 +184,7 @@ fn sources() -> Vec<(PathBuf, String)> {
             let path = entry.path();
             if path.is_dir() {
                 walk(&path, found);
-            } else if path.extension().is_some_and(|e| e == "rs") {
+            } else if path.extension().is_some_and(|e| e == "rs") && !path.is_symlink() {
                 found.push(path);
             }
         }

@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::presentation;
 use crate::progress::while_reading;
+use crate::ranks;
 use anyhow::anyhow;
 use iosonar_analyze::Needs;
 use iosonar_inputs::{Analysis, Input};
@@ -14,6 +15,7 @@ use serde_json::Value;
 /// Prints the figures of the inputs.
 pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
+    let Some(inputs) = ranks::counted(inputs, &(&args.limits).into())? else { return Ok(Exit::Fine) };
     let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
     let mut analyses = Vec::new();
     for group in groups {

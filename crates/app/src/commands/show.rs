@@ -4,6 +4,7 @@ use super::open;
 use crate::args::show::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
+use crate::ranks;
 use anyhow::anyhow;
 use iosonar_archive::Archive;
 use iosonar_inputs::{Figures, Input, RunAnalysis, Study, SummaryOptions, deskew};
@@ -30,7 +31,8 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     }
     let archive = if archive.awaits_conversion() { finished(archive)? } else { archive };
     let skew = args.deskew.then(|| deskew(&archive)).transpose()?;
-    let input = Input::of_archive(archive)?;
+    let inputs = ranks::counted(vec![Input::of_archive(archive)?], &(&args.limits).into())?;
+    let Some(input) = inputs.into_iter().flatten().next() else { return Ok(Exit::Fine) };
     let options = SummaryOptions { limits: (&args.limits).into(), percentiles: args.percentile_list.clone() };
     let is_short = !args.all && skew.is_none() && args.percentile_list.is_empty();
     let text = if args.json {

@@ -83,6 +83,27 @@ fn pandas_polars_and_duckdb_read_the_same_values() {
     }
 }
 
+#[test]
+fn queries_of_the_page_on_ranks_agree() {
+    let python = or_skip!(readers());
+    let lab = lab();
+    lab.expect(0, "generate mixed a.load --duration 20s --rate 500 --size 1GiB --seed 5");
+    lab.run("replay a.load --engine sim --size 1GiB --sim-service 90us --sim-errors 100 --no-progress -t dev -o run1");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(python);
+    command.arg(root.join("lab/queries.py")).arg(root.join("docs/mpi.md")).arg(lab.path("run1"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["queries"], 5);
+    assert_eq!(found["duckdb"], found["polars"]);
+    let records = lab.records("run1");
+    let of = |op: &str, failed: bool| {
+        records.iter().filter(|r| r.op.name() == op && r.is_completed() != failed).count()
+    };
+    assert_eq!(found["duckdb"][0][0], json!(["read", "completed", of("read", false)]));
+}
+
 /// Acceptance 21 of IOzone's part: openpyxl reads the workbook, and its figures are those of the JSON.
 #[test]
 fn openpyxl_reads_the_workbook_of_a_matrix() {

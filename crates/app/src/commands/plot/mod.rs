@@ -13,6 +13,7 @@ use crate::output::{print, print_message};
 use crate::outputs::{PictureFolder, gate_of};
 use crate::presentation;
 use crate::progress::while_reading;
+use crate::ranks;
 use iosonar_analyze::Needs;
 use iosonar_inputs::{Analysis, Input};
 use iosonar_plaintext::MailOptions;
@@ -24,6 +25,7 @@ use iosonar_view::{Material, PlotOptions, write_data_files};
 pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     let options = plot_options(args)?;
     let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
+    let Some(inputs) = ranks::counted(inputs, &(&args.limits).into())? else { return Ok(Exit::Fine) };
     let gate = gate_of(&args.inputs);
     if args.compare {
         return compare(args, &inputs, &options, folder(args, &gate)?);

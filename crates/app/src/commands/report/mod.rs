@@ -14,6 +14,7 @@ use crate::outputs::{existing, gate_of};
 use crate::places;
 use crate::presentation;
 use crate::progress::while_reading;
+use crate::ranks;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::Needs;
 use iosonar_host::output::Role;
@@ -25,6 +26,7 @@ use iosonar_view::report::{self, Detail, Facts};
 /// Writes the page; reports its path.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
+    let Some(inputs) = ranks::counted(inputs, &(&args.limits).into())? else { return Ok(Exit::Fine) };
     if args.text {
         return in_text(args, &inputs);
     }

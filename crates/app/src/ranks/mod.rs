@@ -1,0 +1,57 @@
+//! The ranks of an MPI run: each counts a share of the records, and rank 0 makes and prints the result.
+//!
+//! The program `iosonar-mpi` is this command with the feature `mpi`. In `iosonar` there is one rank, and nothing is shared out.
+
+#[cfg(feature = "mpi")]
+mod world;
+
+use crate::exit::Failure;
+use iosonar_analyze::Limits;
+use iosonar_inputs::Input;
+
+/// Whether this program is `iosonar-mpi`.
+#[cfg(feature = "mpi")]
+fn is_mpi() -> bool {
+    option_env!("CARGO_BIN_NAME") == Some("iosonar-mpi")
+}
+
+/// Keeps MPI initialized.
+pub struct Ranks {
+    #[cfg(feature = "mpi")]
+    _world: Option<world::World>,
+}
+
+/// Joins the other ranks. They are released when the result is dropped.
+pub fn join() -> Ranks {
+    Ranks {
+        #[cfg(feature = "mpi")]
+        _world: if is_mpi() { world::World::join() } else { None },
+    }
+}
+
+/// Whether this process prints: of several ranks, the first one does.
+pub fn prints() -> bool {
+    #[cfg(feature = "mpi")]
+    if is_mpi() {
+        return world::rank() == 0;
+    }
+    true
+}
+
+/// Ends all ranks because this one has failed. Returns if there is no other.
+pub fn abort(_failure: &Failure) {
+    #[cfg(feature = "mpi")]
+    if is_mpi() {
+        world::abort(_failure);
+    }
+}
+
+/// Inputs whose records are counted by all ranks together; `None` for all ranks but the first, which have done their share. Several inputs,
+/// and those that are no finished run, are read by the first rank alone.
+pub fn counted(inputs: Vec<Input>, _limits: &Limits) -> Result<Option<Vec<Input>>, Failure> {
+    #[cfg(feature = "mpi")]
+    if is_mpi() {
+        return world::counted(inputs, _limits);
+    }
+    Ok(Some(inputs))
+}
