@@ -1,4 +1,4 @@
-//! Whether counts that another process has made can be merged.
+//! Whether counts that another process has made can be merged, and whether they concern its own targets.
 
 /// Counts from elsewhere, which may be those of another program or a damaged file.
 pub(crate) trait Fits {
@@ -7,4 +7,10 @@ pub(crate) trait Fits {
     fn fits(&self, _own: &Self) -> bool {
         true
     }
+}
+
+/// Counts that are kept by target.
+pub(crate) trait ByTarget {
+    /// Whether they concern no other targets than those for which `is_own` holds.
+    fn concerns_only(&self, is_own: &dyn Fn(usize) -> bool) -> bool;
 }

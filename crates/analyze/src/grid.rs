@@ -28,7 +28,11 @@ pub struct CountGrid {
 }
 
 /// Tiles of one class, in time order.
-type ClassGrid = Vec<Tile>;
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct ClassGrid(#[serde(deserialize_with = "crate::sparse::at_most::<_, _, MOST_TILES>")] Vec<Tile>);
+
+/// Most tiles of the widest picture.
+const MOST_TILES: usize = 64;
 
 /// Counts of neighbouring cells, column after column.
 type Block = [[u32; BLOCK_SLOTS]; BLOCK_COLUMNS];
@@ -146,7 +150,7 @@ impl CountGrid {
             self.reach(at_ns);
         }
         let column = self.axis.column(at_ns);
-        self.classes[class.index()][column / TILE_COLUMNS].add(column % TILE_COLUMNS, row.slot(), 1);
+        self.classes[class.index()].0[column / TILE_COLUMNS].add(column % TILE_COLUMNS, row.slot(), 1);
     }
 
     /// Merges `other`, whose columns may be wider or narrower.
@@ -154,26 +158,26 @@ impl CountGrid {
         self.match_axis(other.axis);
         other.match_axis(self.axis);
         for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
+            mine.0.iter_mut().zip(theirs.0).for_each(|(mine, theirs)| mine.merge(theirs));
         }
     }
 
     /// Requests of a class in one cell.
     pub fn count(&self, class: Class, column: usize, slot: usize) -> u32 {
-        let tile = self.classes[class.index()].get(column / TILE_COLUMNS);
+        let tile = self.classes[class.index()].0.get(column / TILE_COLUMNS);
         tile.map_or(0, |tile| tile.count(column % TILE_COLUMNS, slot))
     }
 
     /// The cells of a class in one column that hold requests: slot (see [`Row::slot`](crate::Row::slot)) and number, by
     /// ascending slot.
     pub fn column(&self, class: Class, column: usize) -> impl Iterator<Item = (usize, u32)> {
-        let tile = self.classes[class.index()].get(column / TILE_COLUMNS).into_iter();
+        let tile = self.classes[class.index()].0.get(column / TILE_COLUMNS).into_iter();
         tile.flat_map(move |tile| tile.column(column % TILE_COLUMNS))
     }
 
     /// Whether a tile of a class holds anything.
     pub fn has_tile(&self, class: Class, tile: usize) -> bool {
-        self.classes[class.index()].get(tile).is_some_and(|tile| !tile.0.is_empty())
+        self.classes[class.index()].0.get(tile).is_some_and(|tile| !tile.0.is_empty())
     }
 
     /// Number of tiles of each class.
@@ -183,7 +187,7 @@ impl CountGrid {
 
     /// Requests of a class.
     pub fn total(&self, class: Class) -> u64 {
-        self.classes[class.index()].iter().map(Tile::total).sum()
+        self.classes[class.index()].0.iter().map(Tile::total).sum()
     }
 
     /// Counts of one column, slot by slot (see [`Row::slot`](crate::Row::slot)), added to `sums`.
@@ -214,7 +218,7 @@ impl CountGrid {
 
 impl Fits for CountGrid {
     fn fits(&self, own: &Self) -> bool {
-        self.axis.fits(&own.axis) && self.classes.iter().all(|tiles| tiles.len() == self.tiles())
+        self.axis.fits(&own.axis) && self.classes.iter().all(|class| class.0.len() == self.tiles())
     }
 }
 
@@ -225,11 +229,11 @@ impl OverTime for CountGrid {
 
     fn resize(&mut self) {
         let tiles = self.tiles();
-        self.classes.iter_mut().for_each(|class| class.resize_with(tiles, Tile::default));
+        self.classes.iter_mut().for_each(|class| class.0.resize_with(tiles, Tile::default));
     }
 
     fn fold(&mut self) {
-        for tiles in &mut self.classes {
+        for ClassGrid(tiles) in &mut self.classes {
             let old = std::mem::take(tiles);
             tiles.resize_with(old.len().div_ceil(2), Tile::default);
             for (number, tile) in old.into_iter().enumerate() {

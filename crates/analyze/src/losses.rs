@@ -1,6 +1,6 @@
 //! Lost time by due time: response beyond normal, and the reasons of waiting.
 
-use crate::fits::Fits;
+use crate::fits::{ByTarget, Fits};
 use crate::sketch::Sketch;
 use crate::slices::{Merge, Slices};
 use crate::story::Normal;
@@ -93,7 +93,9 @@ const MOST_TARGETS: usize = 8;
 
 /// Response over time of each target, if there are at most [`MOST_TARGETS`]; otherwise of all together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LossesByTarget(Vec<Losses>);
+pub(crate) struct LossesByTarget(
+    #[serde(deserialize_with = "crate::sparse::at_most::<_, _, MOST_TARGETS>")] Vec<Losses>,
+);
 
 impl LossesByTarget {
     pub(crate) fn new(targets: usize) -> LossesByTarget {
@@ -148,6 +150,13 @@ impl Fits for Losses {
 impl Fits for LossesByTarget {
     fn fits(&self, own: &Self) -> bool {
         self.0.len() == own.0.len() && self.0.iter().zip(&own.0).all(|(theirs, own)| theirs.fits(own))
+    }
+}
+
+impl ByTarget for LossesByTarget {
+    fn concerns_only(&self, is_own: &dyn Fn(usize) -> bool) -> bool {
+        let mut each = self.0.iter().enumerate();
+        self.0.len() == 1 || each.all(|(target, losses)| is_own(target) || *losses == Losses::default())
     }
 }
 

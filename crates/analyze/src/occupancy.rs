@@ -115,7 +115,7 @@ impl Occupancy {
 
     fn fold_columns(&mut self) {
         self.settle();
-        fold_pairs(&mut self.partial, |a, b| a + b);
+        fold_pairs(&mut self.partial, u128::saturating_add);
         self.columns = self.columns.widened();
     }
 
@@ -124,7 +124,8 @@ impl Occupancy {
         let used = self.change.len().min(self.instants.columns() + 1);
         for instant in 0..used {
             let change = std::mem::take(&mut self.change[instant]);
-            self.change[instant.div_ceil(2)] += change;
+            let sum = &mut self.change[instant.div_ceil(2)];
+            *sum = sum.saturating_add(change);
         }
         self.instants = self.instants.widened();
     }
@@ -133,9 +134,10 @@ impl Occupancy {
     pub fn merge(&mut self, mut other: Occupancy) {
         self.match_axes(&other);
         other.match_axes(self);
-        self.whole.iter_mut().zip(&other.whole).for_each(|(m, t)| *m += t);
-        self.partial.iter_mut().zip(&other.partial).for_each(|(m, t)| *m += t);
-        self.change.iter_mut().zip(&other.change).for_each(|(m, t)| *m += t);
+        // Counts of another process may be wrong, and must not end this one.
+        self.whole.iter_mut().zip(&other.whole).for_each(|(m, t)| *m = m.saturating_add(*t));
+        self.partial.iter_mut().zip(&other.partial).for_each(|(m, t)| *m = m.saturating_add(*t));
+        self.change.iter_mut().zip(&other.change).for_each(|(m, t)| *m = m.saturating_add(*t));
     }
 
     fn match_axes(&mut self, other: &Occupancy) {
@@ -157,8 +159,9 @@ impl Occupancy {
             .iter()
             .zip(&self.whole)
             .map(|(partial, change)| {
-                filling += change;
-                partial + u128::try_from(filling).expect("no request ends before it begins") * width
+                filling = filling.saturating_add(*change);
+                let whole = u128::try_from(filling).unwrap_or(0).saturating_mul(width);
+                partial.saturating_add(whole)
             })
             .collect()
     }
@@ -189,8 +192,7 @@ impl Occupancy {
         for (instant, change) in self.change[..self.instants.columns()].iter().enumerate() {
             level += i64::from(*change);
             let group = (instant as u64 * self.instants.width_ns() / span) as usize;
-            groups[group.min(count - 1)]
-                .push(u64::try_from(level).expect("no request ends before it begins"));
+            groups[group.min(count - 1)].push(u64::try_from(level).unwrap_or(0));
         }
         groups.iter_mut().map(|levels| band_of(levels)).collect()
     }

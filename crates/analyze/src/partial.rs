@@ -1,8 +1,8 @@
 //! The counts of a part of a run. Parts are counted in one place and merged in another, in any order, with the result of one pass over all
 //! records; only what needs the order of all requests is not among them.
 
-use crate::fits::Fits;
-use crate::{Detail, Diagrams, Limits, Tally};
+use crate::fits::{ByTarget, Fits};
+use crate::{Detail, Diagrams, Limits, Tally, is_memory_scarce};
 use iosonar_archive::Record;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -69,6 +69,12 @@ impl Partial {
         }
     }
 
+    /// Whether its figures concern these targets only.
+    pub fn is_about(&self, targets: &[u16]) -> bool {
+        let is_own = |target: usize| targets.iter().any(|own| usize::from(*own) == target);
+        self.tally.as_ref().is_none_or(|tally| tally.concerns_only(&is_own))
+    }
+
     /// Keeps fewer requests of the sample, as one of many parts. Counts and distributions are not changed.
     #[must_use]
     pub fn as_one_of(mut self, parts: usize) -> Partial {
@@ -90,16 +96,8 @@ impl Partial {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if they are damaged, or counts of something else.
-    pub(crate) fn of_json(counted: Counted<'_>, json: &[u8]) -> io::Result<Partial> {
-        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-        let damaged = |error| invalid(format!("its counts are damaged, or of another version ({error})"));
-        let counts: Partial = serde_json::from_slice(json).map_err(damaged)?;
-        match counts.fits(&Partial::new(counted)) {
-            true => Ok(counts),
-            false => {
-                Err(invalid("these are counts of another plan, or of a process with less memory".into()))
-            }
-        }
+    pub fn of_json(counted: Counted<'_>, json: &[u8]) -> io::Result<Partial> {
+        parsed(json, &Partial::new(counted))
     }
 
     /// The limits of the tally.
@@ -112,16 +110,35 @@ impl Partial {
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if they are damaged, or counts of something else; nothing is merged then.
     pub fn merge_json(&mut self, json: &[u8]) -> io::Result<()> {
-        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-        let other: Partial = serde_json::from_slice(json).map_err(|error| invalid(error.to_string()))?;
-        if !other.fits(self) {
-            return Err(invalid("these are counts of another plan, or of a process with less memory".into()));
-        }
+        self.merge_like(parsed(json, self)?)
+    }
+
+    /// Merges counts with the same limits.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] if their limits differ; nothing is merged then.
+    pub fn merge_like(&mut self, other: Partial) -> io::Result<()> {
         if other.limits() != self.limits() {
-            return Err(invalid("these are counts with other limits".into()));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "these are counts with other limits"));
         }
         self.merge(other);
         Ok(())
+    }
+}
+
+/// Counts of which figures can be made like those of `own`.
+fn parsed(json: &[u8], own: &Partial) -> io::Result<Partial> {
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    let damaged = |error| invalid(format!("its counts are damaged, or of another version ({error})"));
+    let counts: Partial = serde_json::from_slice(json).map_err(damaged)?;
+    match counts.fits(own) {
+        true => Ok(counts),
+        false if is_memory_scarce() => {
+            Err(invalid("its counts are those of a process with more memory than this one may use".into()))
+        }
+        false => {
+            Err(invalid("its counts are those of another plan, or of a process with little memory".into()))
+        }
     }
 }
 
@@ -210,7 +227,7 @@ mod tests {
         ];
         for other in others {
             let why = own.merge_json(&json_of(&Partial::new(other))).unwrap_err().to_string();
-            assert!(why.starts_with("these are counts of another plan"), "{why}");
+            assert!(why.starts_with("its counts are those of another plan"), "{why}");
         }
         assert!(own.merge_json(b"{\"records\":1}").is_err());
     }

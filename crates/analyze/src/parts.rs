@@ -1,7 +1,7 @@
 //! Separate figures of each target, worker, phase and pass, in bounded memory.
 
 use crate::Rate;
-use crate::fits::Fits;
+use crate::fits::{ByTarget, Fits};
 use crate::sketch::Sketch;
 use crate::slices::Merge;
 use iosonar_archive::{Marks, PhaseTimes, Record, TargetInfo};
@@ -345,6 +345,16 @@ impl Fits for PartsTally {
             }
         };
         self.cuts.iter().all(is_cut) && self.whole.fits(&own)
+    }
+}
+
+impl ByTarget for PartsTally {
+    fn concerns_only(&self, is_own: &dyn Fn(usize) -> bool) -> bool {
+        let is_own = |key: &Key| *key == OTHERS || is_own(*key as usize);
+        match &self.cuts[0] {
+            Cut::Sole(key) => key.as_ref().is_none_or(is_own),
+            Cut::Many(many) => many.parts.iter().all(|(key, _)| is_own(key)),
+        }
     }
 }
 

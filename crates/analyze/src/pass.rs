@@ -159,6 +159,10 @@ pub fn pass(
 /// Counts that were made elsewhere, as far as they are wanted. Their limits are those of the run.
 fn kept(json: &[u8], targets: usize, limits: &Limits, wanted: &Wanted) -> io::Result<Partial> {
     let counted = Counted { targets, limits: Some(limits), diagrams: Some(Detail::Full) };
+    if wanted.throughput_window_ns.is_some() {
+        let why = "its records are elsewhere, and have not been counted in windows of this width: leave --throughput-window out";
+        return Err(io::Error::other(why));
+    }
     let mut kept = Partial::of_json(counted, json)?;
     let counted_with = kept.limits().unwrap_or_default();
     if ![counted_with, Limits::default()].contains(limits) {

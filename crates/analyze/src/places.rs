@@ -1,6 +1,6 @@
 //! Location of requests: their range on each target, the bytes touched, and their alignment.
 
-use crate::fits::Fits;
+use crate::fits::{ByTarget, Fits};
 use crate::mix::mix;
 use iosonar_archive::Record;
 use iosonar_plan::{Alignments, Direction};
@@ -108,6 +108,12 @@ struct Distinct {
 impl Fits for Places {
     fn fits(&self, own: &Self) -> bool {
         self.reach.len() == own.reach.len() && self.distinct.kept.len() <= KEPT
+    }
+}
+
+impl ByTarget for Places {
+    fn concerns_only(&self, is_own: &dyn Fn(usize) -> bool) -> bool {
+        self.reach.iter().enumerate().all(|(target, reach)| is_own(target) || *reach == Reach::NOTHING)
     }
 }
 

@@ -5,7 +5,7 @@
 //! the requests alone, so parts that were sampled apart merge to what one pass yields.
 
 use crate::extents::{Groups, Slower};
-use crate::fits::Fits;
+use crate::fits::{ByTarget, Fits};
 use iosonar_archive::{Marks, Outcome, Record};
 use iosonar_plan::{Direction, Extent, Nanos, Op};
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,12 @@ impl Fits for RequestSample {
     }
 }
 
+impl ByTarget for RequestSample {
+    fn concerns_only(&self, is_own: &dyn Fn(usize) -> bool) -> bool {
+        self.requests.iter().all(|one| is_own(one.target.into()))
+    }
+}
+
 impl RequestSample {
     /// Counts a completed read or write.
     #[inline]
@@ -255,7 +261,7 @@ impl RequestSample {
         let mut groups = Groups::default();
         for (is_large, size) in [(true, &large), (false, &small)] {
             let time = |at: u64| {
-                (u128::from(at - span.0) * u128::from(TIMES) / u128::from(span.1 - span.0 + 1)) as u32
+                (u128::from(at - span.0) * u128::from(TIMES) / (u128::from(span.1 - span.0) + 1)) as u32
             };
             size.requests.iter().for_each(|(at, latency_ns)| groups.add_to(time(*at), is_large, *latency_ns));
         }

@@ -61,15 +61,21 @@ impl Shape {
     }
 }
 
-impl fmt::Display for Shape {
-    /// Its name, and where it is described: `periodic stall (docs/shapes.md#periodic-stall)`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
+impl Shape {
+    /// Its name: `periodic stall`.
+    pub fn name(self) -> String {
+        match self {
             Shape::LongTailGroup => "long-tail group".into(),
             Shape::WarmUp => "warm-up".into(),
             _ => self.id().replace('-', " "),
-        };
-        write!(f, "{name} (docs/shapes.md#{})", self.id())
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    /// Its name, and where it is described: `periodic stall (docs/shapes.md#periodic-stall)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (docs/shapes.md#{})", self.name(), self.id())
     }
 }
 

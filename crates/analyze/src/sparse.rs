@@ -1,10 +1,12 @@
 //! Lists of counts that are mostly zero, as they are stored: their length, and each run of other counts with the number of zeros before it.
 
-use serde::de::Error;
+use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::marker::PhantomData;
 
-/// No list of this room is longer; a damaged file may claim any length.
-const LONGEST: usize = 1 << 22;
+/// No list of this room takes more bytes; a damaged file may claim any length.
+const LARGEST: usize = 8 << 20;
 
 /// Fewer zeros than this are no reason for a new run.
 const LEAST_ZEROS: usize = 4;
@@ -42,7 +44,7 @@ where
     D: Deserializer<'de>,
 {
     let stored = Stored::<T>::deserialize(deserializer)?;
-    if stored.length > LONGEST {
+    if stored.length.saturating_mul(size_of::<T>()) > LARGEST {
         return Err(D::Error::custom("a list of counts is too long"));
     }
     let mut list = Vec::with_capacity(stored.length);
@@ -56,6 +58,34 @@ where
     }
     list.resize(stored.length, T::default());
     Ok(list)
+}
+
+/// A list of at most `MOST` elements, which may be large.
+pub(crate) fn at_most<'de, T, D, const MOST: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    struct Elements<T, const MOST: usize>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Elements<T, MOST> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {MOST} elements")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(element) = from.next_element()? {
+                if list.len() == MOST {
+                    return Err(A::Error::invalid_length(MOST + 1, &self));
+                }
+                list.push(element);
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_seq(Elements::<T, MOST>(PhantomData))
 }
 
 #[cfg(test)]
@@ -72,6 +102,15 @@ mod tests {
         (list[3], list[5], list[9_000]) = (1, 2, 7);
         let text = serde_json::to_string(&Counts(list)).unwrap();
         assert_eq!(text, r#"{"length":10000,"runs":[[3,[1,0,2]],[8994,[7]]]}"#);
+    }
+
+    #[test]
+    fn lists_of_large_elements_are_bounded() {
+        #[derive(Debug, Deserialize)]
+        struct Few(#[serde(deserialize_with = "at_most::<_, _, 2>")] Vec<u64>);
+        assert_eq!(serde_json::from_str::<Few>("[1,2]").unwrap().0, [1, 2]);
+        let why = serde_json::from_str::<Few>("[1,2,3]").unwrap_err().to_string();
+        assert!(why.contains("expected a list of at most 2 elements"), "{why}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::backlog::MostAtOnce;
 use crate::counts::{CountsByOp, TargetCounts};
 use crate::distribution::ByClass;
 use crate::errors::Errors;
-use crate::fits::Fits;
+use crate::fits::{ByTarget, Fits};
 use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
 use crate::losses::{Losses, LossesByTarget};
@@ -231,6 +231,17 @@ impl Fits for Tally {
             && self.places.fits(&own.places)
             && self.losses.fits(&own.losses)
             && self.sample.fits(&own.sample)
+    }
+}
+
+impl ByTarget for Tally {
+    fn concerns_only(&self, is_own: &dyn Fn(usize) -> bool) -> bool {
+        let mut counts = self.counts.iter().enumerate();
+        counts.all(|(target, counts)| is_own(target) || *counts == TargetCounts::default())
+            && self.parts.concerns_only(is_own)
+            && self.places.concerns_only(is_own)
+            && self.losses.concerns_only(is_own)
+            && self.sample.concerns_only(is_own)
     }
 }
 

@@ -112,6 +112,7 @@ fn ended(result: Result<Exit, Failure>) -> ExitCode {
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {
+    ranks::check(&command)?;
     use Command::{Analyze, Compare, Explain, Plot, Report, Show};
     if matches!(command, Show(_) | Analyze(_) | Report(_) | Plot(_) | Explain(_) | Compare(_)) {
         presentation::heed_memory_limit();

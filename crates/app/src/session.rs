@@ -38,6 +38,11 @@ pub fn execute(
             "--live has no effect with --progress json or none: remove one of them"
         )));
     }
+    if args.deskew && plan.keeps_records_on_hosts() {
+        return Err(Failure::refused(anyhow!(
+            "--deskew needs the records, which stay on the hosts: use --collect records, or leave --deskew out"
+        )));
+    }
     if plan.has_processes() {
         return execute_together(plan, args);
     }

@@ -60,7 +60,10 @@ pub fn perform(
     let launch = Launch { sent, limits, ..Launch::of_this_program(|line| print_message(line))? };
     let assembled = Assembled::in_session(&session, &launch, plan)?;
     let dir = check(&assembled.info())?;
-    listener.set_kept(format!("what each process recorded until now is in {}", shown(&dir.join(PARTS))));
+    listener.set_kept(match plan.keeps_records_on_hosts() {
+        true => "each host keeps the records of its part".into(),
+        false => format!("what each process recorded until now is in {}", shown(&dir.join(PARTS))),
+    });
     let mut lines = HostsProgress::new(progress);
     let ended = assembled.execute(&session, &dir, |now| lines.show(now))?;
     listener.set_kept(format!("the records are in {}", shown(&dir)));

@@ -754,16 +754,18 @@ impl Archive {
     /// Reading failed.
     pub fn counts_json(&self) -> Result<Option<String>> {
         let path = self.dir.join(COUNTS);
+        if !self.has_counts_only() {
+            return Ok(None);
+        }
         match read_text(&path, ARCHIVE_LIMIT) {
             Ok(text) => Ok(Some(text)),
-            Err(_) if !path.exists() => Ok(None),
             Err(error) => Err(ArchiveError::io(&path, error.into())),
         }
     }
 
-    /// Whether its records stay elsewhere.
+    /// Whether its records stay elsewhere. A part of a run has its records beside their counts.
     pub fn has_counts_only(&self) -> bool {
-        self.dir.join(COUNTS).exists()
+        self.run.part.is_none() && self.dir.join(COUNTS).exists()
     }
 
     fn json(&self, name: &str) -> serde_json::Value {

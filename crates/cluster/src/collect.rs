@@ -1,4 +1,4 @@
-//! Records that a lost machine has kept, added to the result of its run.
+//! Records that machines have kept, added to the result of their run.
 
 use crate::clock::ClockMap;
 use crate::coordinator::Assembled;
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 /// A machine of a result that has kept its records: its number, and where they are.
 type Kept = (usize, PathBuf);
 
-/// Fetches the records of the machines that were lost in a run, and makes a new result with all records in the directory `dir`. The
-/// machines remove their records when the result is complete.
+/// Fetches the records that the machines of a run have kept, and makes a new result with all records in the directory `dir`. The machines
+/// remove their records when the result is written.
 ///
 /// # Errors
-/// No machine has kept records, one cannot be reached or has none, or the new result cannot be written; the machines keep their records
-/// then.
-pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) -> Result<Ended, Error> {
+/// No machine has kept records, none of them can be reached or has them, or the new result cannot be written; the machines keep their
+/// records then.
+pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) -> Result<Collected, Error> {
     let (plan, info) = (result.plan(), result.run());
     let kept = kept(info);
     if kept.is_empty() {
@@ -33,9 +33,11 @@ pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) 
         ArchiveWriter::create(dir, plan, &result.environment_json(), info).map_err(Error::refused)?;
     let parts_dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
     let parts_made = create::new_dir(&parts_dir).map_err(Error::broke)?;
-    let received = fetch(session, setup, result, &kept, &parts_dir)
-        .and_then(|(fetched, parts)| Ok((fetched, merged(result, &kept, parts, &archive)?)));
-    let (fetched, info) = match received {
+    let received = fetch(session, setup, result, &kept, &parts_dir).and_then(|fetched| {
+        let info = merged(result, fetched.parts, &fetched.unreached, &archive)?;
+        Ok((fetched.all, fetched.unreached, info))
+    });
+    let (all, unreached, info) = match received {
         Ok(received) => received,
         Err(error) => {
             // The machines still have all of it.
@@ -43,13 +45,29 @@ pub fn collect(session: &Session, setup: &Launch, result: &Archive, dir: &Path) 
             return Err(error);
         }
     };
-    fetched.confirm();
+    all.confirm();
     for number in 0..kept.len() {
         // Archives that cannot be removed do not affect the result.
         let _ = remove_archive(&parts_dir.join(number.to_string()));
     }
     let _ = parts_made.remove();
-    Ok(Ended { archive, info, skipped: 0 })
+    Ok(Collected { ended: Ended { archive, info, skipped: 0 }, unreached })
+}
+
+/// A result with the records that were fetched.
+pub struct Collected {
+    /// The result.
+    pub ended: Ended,
+    /// Machines whose records were not fetched, with the reason of each. The result still has the places.
+    pub unreached: Vec<String>,
+}
+
+/// Archives that were received.
+struct Fetched<'a> {
+    all: Assembled<'a>,
+    /// Those that arrived, with the numbers of their machines.
+    parts: Vec<(usize, PartResult)>,
+    unreached: Vec<String>,
 }
 
 fn kept(info: &RunInfo) -> Vec<Kept> {
@@ -68,18 +86,23 @@ fn fetch<'a>(
     result: &'a Archive,
     kept: &[Kept],
     to: &Path,
-) -> Result<(Assembled<'a>, Vec<PartResult>), Error> {
+) -> Result<Fetched<'a>, Error> {
     let info = result.run();
     let wanted: Vec<(Vec<u16>, PathBuf)> =
         kept.iter().map(|(number, dir)| (info.hosts[*number].targets.clone(), dir.clone())).collect();
-    let fetched = Assembled::fetch(setup, result.plan(), &wanted, to, &session.control)
+    let mut all = Assembled::fetch(setup, result.plan(), &wanted, to, &session.control)
         .map_err(|error| error_of(error, &session.control))?;
-    let part = |(place, ((number, _), own)): (usize, (&Kept, RunInfo))| {
-        let archive = Archive::open(&to.join(place.to_string())).map_err(Error::broke)?;
-        Ok(part_of(info, *number, own, archive))
-    };
-    let parts = kept.iter().zip(fetched.reported()).enumerate().map(part).collect::<Result<_, Error>>()?;
-    Ok((fetched, parts))
+    let (mut parts, mut unreached) = (Vec::new(), Vec::new());
+    for (place, ((number, _), reported)) in kept.iter().zip(all.reported()).enumerate() {
+        match reported {
+            Ok(own) => {
+                let archive = Archive::open(&to.join(place.to_string())).map_err(Error::broke)?;
+                parts.push((*number, part_of(info, *number, own, archive)));
+            }
+            Err(why) => unreached.push(why),
+        }
+    }
+    Ok(Fetched { all, parts, unreached })
 }
 
 /// The part of a machine, on the clock of the run as it was read then.
@@ -100,8 +123,8 @@ fn part_of(info: &RunInfo, number: usize, own: RunInfo, archive: Archive) -> Par
 }
 
 /// The result without the targets of the machines that are added.
-fn rest_of(result: &Archive, added: &[PartResult]) -> Result<PartResult, Error> {
-    let is_added = |target: &u16| added.iter().any(|part| part.targets.contains(target));
+fn rest_of(result: &Archive, added: &[(usize, PartResult)]) -> Result<PartResult, Error> {
+    let is_added = |target: &u16| added.iter().any(|(_, part)| part.targets.contains(target));
     let all = 0..result.plan().targets.len() as u16;
     Ok(PartResult {
         name: shown(&result.dir()).to_string(),
@@ -119,19 +142,19 @@ fn rest_of(result: &Archive, added: &[PartResult]) -> Result<PartResult, Error> 
 /// Writes the records of the result and of the added parts, and the facts about the run.
 fn merged(
     result: &Archive,
-    kept: &[Kept],
-    added: Vec<PartResult>,
+    added: Vec<(usize, PartResult)>,
+    unreached: &[String],
     archive: &ArchiveWriter,
 ) -> Result<RunInfo, Error> {
-    let info = info_with(result.run().clone(), kept, &added);
+    let info = info_with(result.run().clone(), &added, unreached);
     let mut reports: Vec<HostReport> = serde_json::from_value(result.hosts_json()).unwrap_or_default();
-    for (part, (number, _)) in added.iter().zip(kept) {
+    for (number, part) in &added {
         if let Some(report) = reports.get_mut(*number) {
             *report = report_of(part);
         }
     }
     let mut parts = vec![rest_of(result, &added)?];
-    parts.extend(added);
+    parts.extend(added.into_iter().map(|(_, part)| part));
     let mut made = archive.made_log().map_err(Error::broke)?;
     merge_records(result.plan(), &mut parts, made.log()).map_err(Error::broke)?;
     made.publish().map_err(Error::broke)?;
@@ -148,16 +171,22 @@ fn merged(
 }
 
 /// The facts about the run with those of the added parts.
-fn info_with(mut info: RunInfo, kept: &[Kept], added: &[PartResult]) -> RunInfo {
-    for (part, (number, dir)) in added.iter().zip(kept) {
+fn info_with(mut info: RunInfo, added: &[(usize, PartResult)], unreached: &[String]) -> RunInfo {
+    for (number, part) in added {
         add_part(&mut info, part);
-        if let Some(lost) = &mut info.hosts[*number].lost {
-            (lost.records, lost.is_collected) = (None, true);
+        let host = &mut info.hosts[*number];
+        let places = [host.records.take(), host.lost.as_mut().and_then(|lost| lost.records.take())];
+        if let Some(lost) = &mut host.lost {
+            lost.is_collected = true;
         }
-        info.hosts[*number].records = None;
         if let RunState::Broken(why) = &info.state {
-            info.state = RunState::Broken(why.to_string().replace(&place_of_records(dir), "").into());
+            let place = |dir: &String| place_of_records(Path::new(dir));
+            let why = places.iter().flatten().fold(why.to_string(), |why, dir| why.replace(&place(dir), ""));
+            info.state = RunState::Broken(why.into());
         }
+    }
+    if info.state == RunState::Finished && !unreached.is_empty() {
+        info.state = RunState::Broken(unreached.join("; ").into());
     }
     info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));
     info

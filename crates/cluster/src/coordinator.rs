@@ -10,7 +10,7 @@ use crate::results::Executed;
 use crate::run_progress::{PartProgress, PhaseProgress, RunProgress};
 use crate::sent_program::{SentProgram, hash_of};
 use iosonar_analyze::{Limits, THIS_HOST};
-use iosonar_archive::{ArchiveError, ArchiveWriter, PARTS, RunInfo, Signal, TOOL};
+use iosonar_archive::{ArchiveError, ArchiveWriter, HostRun, PARTS, RunInfo, RunState, Signal, TOOL};
 use iosonar_engine::Control;
 use iosonar_evidence::{Environment, WrittenBack};
 use iosonar_host::{Root, environment};
@@ -136,14 +136,16 @@ impl<'a> Assembled<'a> {
         let parts = kept.iter().map(|(targets, _)| targets.clone()).collect();
         let mut all = Assembled::start(setup, plan, parts, "")?;
         all.pump(control, |part| part.clock.is_some());
-        all.refuse_lost(control)?;
         for (number, (part, (_, dir))) in all.parts.iter_mut().zip(kept).enumerate() {
             let _ = part.process.archive.set(to.join(number.to_string()));
             part.keeps_archive = true;
             part.process.order(Order::Collect { dir: dir.clone() });
         }
         all.pump(control, Part::is_gone);
-        all.refuse_lost(control)?;
+        // One that cannot be reached any more must not keep the others from being fetched.
+        if control.signal().is_some() || all.parts.iter().all(|part| part.done.is_none()) {
+            all.refuse_lost(control)?;
+        }
         Ok(all)
     }
 
@@ -152,9 +154,9 @@ impl<'a> Assembled<'a> {
         self.parts.iter_mut().for_each(|part| part.process.order(Order::Received));
     }
 
-    /// Facts about the runs of the parts, as reported at their ends.
-    pub(crate) fn reported(&self) -> Vec<RunInfo> {
-        self.parts.iter().filter_map(|part| part.done.clone()).collect()
+    /// Facts about the run of each part as reported at its end, or why it has sent nothing.
+    pub(crate) fn reported(&mut self) -> Vec<Result<RunInfo, String>> {
+        self.parts.iter_mut().map(|part| part.done.clone().ok_or_else(|| part.not_started())).collect()
     }
 
     /// Sends the files that the plan reads to machines that do not have them.
@@ -372,6 +374,11 @@ impl<'a> Assembled<'a> {
         let ended = monotonic_ns();
         if self.plan.keeps_records_on_hosts() {
             self.count(ended);
+            // If this program is killed meanwhile, `collect` finds the records.
+            let why = "the counts of its hosts are not merged".to_string();
+            let hosts = self.host_runs(ended);
+            let known = RunInfo { state: RunState::Broken(why.into()), hosts, ..self.start_of(info.clone()) };
+            let _ = archive.write_run(&known);
         }
         self.pump(control, Part::is_gone);
         if self.parts.iter().all(|part| part.starts.is_empty()) {
@@ -389,8 +396,7 @@ impl<'a> Assembled<'a> {
     fn count(&mut self, ended: u64) {
         let (origin, limits, parts) = (self.origin(), self.limits, self.parts.len());
         for part in self.parts.iter_mut().filter(|part| !part.is_gone()) {
-            part.keeps_archive = true;
-            let clock = part.run_clock(origin, ended);
+            let clock = part.counted_clock(origin, ended);
             part.process.order(Order::Count { clock, limits, parts });
         }
     }
@@ -552,6 +558,12 @@ impl<'a> Assembled<'a> {
         let origin = self.origin();
         let started_unix_ns = (realtime_ns() + origin).saturating_sub(monotonic_ns());
         RunInfo { origin_monotonic_ns: origin, started_unix_ns, ..info }
+    }
+
+    /// Facts about the machines of the run, which ended at `ended`.
+    pub(crate) fn host_runs(&self, ended: u64) -> Vec<HostRun> {
+        let origin = self.origin();
+        self.parts.iter().map(|part| part.host_run(origin, ended)).collect()
     }
 
     /// Time zero of the run; 0 before its start.

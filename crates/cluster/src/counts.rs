@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Longest file of counts: those of a part have some hundred KiB.
-const LONGEST: u64 = 64 << 20;
+const LONGEST: u64 = 32 << 20;
 
 /// Scope of the counting for a run with this number of targets.
 pub(crate) fn counted(targets: usize, limits: &Limits) -> Counted<'_> {
@@ -77,7 +77,15 @@ pub(crate) fn merge_counts(targets: usize, limits: &Limits, parts: &mut [PartRes
     let mut counts = Partial::new(counted(targets, limits));
     for part in parts.iter_mut() {
         let Some(archive) = &part.archive else { continue };
-        if let Err(error) = read(&archive.dir().join(COUNTS)).and_then(|json| counts.merge_json(&json)) {
+        let own = |json: Vec<u8>| {
+            let own = Partial::of_json(counted(targets, limits), &json)?;
+            match own.is_about(&part.targets) {
+                true => Ok(own),
+                false => Err(io::Error::other("they are about targets of other hosts")),
+            }
+        };
+        let merged = read(&archive.dir().join(COUNTS)).and_then(own).and_then(|own| counts.merge_like(own));
+        if let Err(error) = merged {
             part.unread = Some(format!("its records cannot be counted ({error})"));
         }
     }

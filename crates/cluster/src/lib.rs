@@ -34,7 +34,7 @@ mod run_progress;
 mod sent_program;
 mod session;
 
-pub use collect::collect;
+pub use collect::{Collected, collect};
 pub use coordinator::Assembled;
 pub use launch::Launch;
 pub use member::{Coordinator, take_part};

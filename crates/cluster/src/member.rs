@@ -382,13 +382,14 @@ const KEPT_IN: &str = "/var/tmp";
 
 /// Name of a directory that does not exist yet.
 fn scratch(keeps_records: bool) -> io::Result<PathBuf> {
-    // Fails if nothing can be created there.
-    drop(temporary::file()?);
-    let is_named = std::env::var_os("TMPDIR").is_some();
-    let folder = match keeps_records && !is_named {
-        true => PathBuf::from(KEPT_IN),
-        false => std::env::temp_dir(),
+    let is_named = std::env::var_os("TMPDIR").is_some_and(|folder| !folder.is_empty());
+    let folder = match (is_named, keeps_records) {
+        (true, _) => std::env::temp_dir(),
+        (false, true) => PathBuf::from(KEPT_IN),
+        (false, false) => PathBuf::from("/tmp"),
     };
+    // Fails if nothing can be created there.
+    drop(temporary::file_in(&folder)?);
     Ok(folder.join(format!("iosonar-part-{}-{}", std::process::id(), monotonic_ns())))
 }
 

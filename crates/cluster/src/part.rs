@@ -4,7 +4,7 @@ use crate::clock::{ClockMap, ClockTrack, Exchange};
 use crate::launch::Participant;
 use crate::outset::ProcessFacts;
 use crate::protocol::{HostProgress, Order, PROTOCOL, Report, RunClock};
-use iosonar_archive::{HostLost, HostRun, RunInfo, TOOL, TargetInfo};
+use iosonar_archive::{HostClock, HostLost, HostRun, RunInfo, TOOL, TargetInfo};
 use iosonar_os::{machine_type, monotonic_ns};
 use iosonar_plan::{Executor, Plan};
 use iosonar_runner::Intent;
@@ -53,8 +53,10 @@ pub(crate) struct Part {
     pub(crate) ended: Option<(u16, bool)>,
     pub(crate) done: Option<RunInfo>,
     pub(crate) progress: HostProgress,
-    /// It is not confirmed that its archive has arrived: it keeps it.
+    /// It keeps its archive at the end: it is not confirmed that it has arrived, or it is counted there.
     pub(crate) keeps_archive: bool,
+    /// The clock with which its records are counted there, which is that of the result.
+    counted_clock: Option<HostClock>,
     /// Lines of loads that it skipped.
     pub(crate) skipped: u64,
     /// Directory of its records on its machine, until received.
@@ -94,6 +96,7 @@ impl Part {
             done: None,
             progress: HostProgress::default(),
             keeps_archive: false,
+            counted_clock: None,
             skipped: 0,
             scratch: None,
             lost: None,
@@ -240,10 +243,12 @@ impl Part {
         self.track.as_ref().map(ClockTrack::map).unwrap_or_default()
     }
 
-    /// The clock of the run from `origin` to `end`, for this process.
-    pub(crate) fn run_clock(&self, origin: u64, end: u64) -> RunClock {
+    /// The clock of the run from `origin` to `end`, with which this process counts its records. It keeps them.
+    pub(crate) fn counted_clock(&mut self, origin: u64, end: u64) -> RunClock {
         let (here, there) = self.starts.first().copied().unwrap_or_default();
-        RunClock { readings: self.track.as_ref().map(|track| track.facts(origin, end)), origin, here, there }
+        self.keeps_archive = true;
+        self.counted_clock = self.track.as_ref().map(|track| track.facts(origin, end));
+        RunClock { readings: self.counted_clock.clone(), origin, here, there }
     }
 
     /// Facts about its machine in the run from `origin` to `end`.
@@ -253,14 +258,14 @@ impl Part {
         HostRun {
             name: self.host.clone(),
             targets: self.targets.clone(),
-            clock: self.track.as_ref().map(|track| track.facts(origin, end)),
+            clock: self.counted_clock.clone().or_else(|| Some(self.track.as_ref()?.facts(origin, end))),
             lost: lost.map(|why| HostLost {
                 at_ns: self.lost_at.saturating_sub(origin),
                 why: if why.is_empty() { "its process ended".into() } else { why.clone() },
                 records: records.clone(),
                 is_collected: false,
             }),
-            records: records.filter(|_| lost.is_none() && self.done.is_some()),
+            records: records.filter(|_| lost.is_none() && self.keeps_archive),
         }
     }
 

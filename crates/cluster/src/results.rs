@@ -9,6 +9,7 @@ use iosonar_analyze::{HostReport, Summary};
 use iosonar_archive::{Archive, ArchiveWriter, LOG, RunInfo, RunState, TOOL, remove_archive};
 use iosonar_os::made::Made;
 use iosonar_runner::Ended;
+use iosonar_text::shell::quoted;
 use iosonar_text::shown;
 use std::path::Path;
 
@@ -32,14 +33,18 @@ impl Executed<'_> {
     /// # Errors
     /// Writing failed; the archives of the processes stay.
     pub(crate) fn merge(mut self) -> Result<Ended, TogetherError> {
-        // State in case the program is killed meanwhile. A full disk also shows in the records.
-        let why =
-            format!("the records of its processes are not merged; they are in {}", shown(&self.parts.path()));
-        let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why.into()), ..self.info.clone() });
-        let (origin, ended) = (self.all.origin(), self.ended);
         if self.all.plan().has_hosts() {
-            self.info.hosts = self.all.parts_mut().iter().map(|part| part.host_run(origin, ended)).collect();
+            self.info.hosts = self.all.host_runs(self.ended);
         }
+        // State in case the program is killed meanwhile. A full disk also shows in the records.
+        let why = match self.all.plan().keeps_records_on_hosts() {
+            true => "the counts of its hosts are not merged".into(),
+            false => format!(
+                "the records of its processes are not merged; they are in {}",
+                shown(&self.parts.path())
+            ),
+        };
+        let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why.into()), ..self.info.clone() });
         let mut results: Vec<PartResult> = self.all.parts_mut().iter_mut().map(result_of).collect();
         let merged = self.write_records(&mut results).and_then(|()| {
             self.add_evidence(&results);
@@ -47,8 +52,14 @@ impl Executed<'_> {
             self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
         });
         let info = merged.map_err(|why| {
-            let parts = shown(self.parts.path());
-            TogetherError::Unmerged(format!("{why}; the records of each process are in {parts}"))
+            let place = match self.all.plan().keeps_records_on_hosts() {
+                true => format!(
+                    "'iosonar collect {}' fetches the records",
+                    quoted(&self.archive.dir().to_string_lossy())
+                ),
+                false => format!("the records of each process are in {}", shown(self.parts.path())),
+            };
+            TogetherError::Unmerged(format!("{why}; {place}"))
         })?;
         for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
             // Archives that cannot be removed do not affect the result.

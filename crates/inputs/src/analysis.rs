@@ -1,7 +1,7 @@
 //! The complete analysis of inputs: of their demand, and of their runs.
 
 use crate::members::{self, Member};
-use crate::{FiguresError, Input, Merged, RunAnalysis, SummaryOptions};
+use crate::{Elsewhere, FiguresError, Input, Merged, RunAnalysis, SummaryOptions};
 use iosonar_analyze::demand::{DemandAnalysis, DemandOptions};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
@@ -95,7 +95,9 @@ impl Analysis {
             // A load was not in order: this is known now, and a second pass sorts its requests.
             found = read()?;
         }
-        let demand = found.demand.take();
+        // Counts of records that are elsewhere say nothing of the order of their requests.
+        let is_elsewhere = inputs.iter().filter_map(Input::archive).any(Archive::has_counts_only);
+        let demand = found.demand.take().filter(|_| !is_elsewhere);
         let (mut late, mut run, mut unread) = (found.late, None, None);
         if is_run {
             run = RunAnalysis::of(found, &merged, kept, &summarized);
@@ -237,6 +239,9 @@ fn extents(inputs: &[Input]) -> Result<Option<ExtentLatencies>, String> {
 /// # Errors
 /// The records cannot be read.
 pub fn deskew(archive: &Archive) -> Result<Deskew, FiguresError> {
+    if archive.has_counts_only() {
+        return Err(FiguresError::Records(std::io::Error::other(Elsewhere::of(archive.dir()))));
+    }
     let mut windows = SkewWindows::default();
     archive.for_each_record(&mut |record| windows.add(record))?;
     deskew_in(archive, &windows)

@@ -293,9 +293,8 @@ impl Input {
                 let of_log = opened.log_end.get().map(LogEnd::remarks).unwrap_or_default();
                 let unread = self.unread().map(|why| format!("shown without what cannot be read: {why}"));
                 let elsewhere = opened.archive.has_counts_only().then(|| {
-                    let why = "what needs single requests, or their order, is not shown: its records are on the hosts, and";
                     let dir = quoted(&opened.archive.dir().to_string_lossy());
-                    format!("{why} 'iosonar collect {dir}' fetches them")
+                    format!("its records are on the hosts: 'iosonar collect {dir}' fetches them for what needs single requests or their order")
                 });
                 of_log.into_iter().chain(unread).chain(elsewhere).collect()
             }

@@ -5,7 +5,7 @@ use iosonar_text::shown;
 use std::fmt::{Display, Formatter};
 use std::fs::File;
 use std::io::{Error, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a temporary file cannot be created or written. It is the inner error of an [`Error`] of the same kind.
 #[derive(Debug)]
@@ -34,8 +34,15 @@ impl std::error::Error for TemporaryError {}
 /// # Errors
 /// A [`TemporaryError`] where the file cannot be created.
 pub fn file() -> Result<File> {
-    let directory = std::env::temp_dir();
-    tempfile::tempfile_in(&directory).map_err(|error| in_directory(error, directory))
+    file_in(&std::env::temp_dir())
+}
+
+/// The same in another directory for temporary files.
+///
+/// # Errors
+/// A [`TemporaryError`] where the file cannot be created.
+pub fn file_in(directory: &Path) -> Result<File> {
+    tempfile::tempfile_in(directory).map_err(|error| in_directory(error, directory.to_path_buf()))
 }
 
 /// A new private directory of a kind, which goes when the value is dropped.

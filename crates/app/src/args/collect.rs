@@ -7,9 +7,10 @@ use std::path::PathBuf;
 /// Options of `collect`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A host that loses its connection during a run stops, and keeps its records. This command fetches them through ssh, and writes a result \
-with the records of all hosts; the first result stays as it is. The host removes its records when they have arrived.
-Exit codes: 0 fine; 1 it broke; 2 no host has kept records, or one cannot be reached.")]
+Hosts keep their records after 'run --collect summary', and if they lose their connection during a run. This command fetches them through \
+ssh, and writes a result with the records of all hosts; the first result stays as it is. A host removes its records when they have \
+arrived. A host that cannot be reached is named, and the new result still says where its records are.
+Exit codes: 0 fine; 1 it broke, or a host was not reached; 2 no host has kept records, or none can be reached.")]
 pub struct CollectArgs {
     /// Directory of the result of a run on several hosts
     #[arg(value_name = "DIR")]

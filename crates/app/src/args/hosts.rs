@@ -34,7 +34,7 @@ pub struct HostArgs {
     /// Refuse the run if the clock of a host is not known to this time before the start
     #[arg(long, value_name = "TIME")]
     pub max_clock_error: Option<Nanos>,
-    /// Set what the result has of each host. Default: records
+    /// Choose the contents of the result. Default: records
     ///
     /// With a summary, records stay on the hosts. Pictures and figures are the same, but for those that need single requests or their
     /// order. 'iosonar collect' fetches the records later.

@@ -15,7 +15,10 @@ use serde_json::Value;
 /// Prints the figures of the inputs.
 pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
-    let Some(inputs) = ranks::counted(inputs, &(&args.limits).into())? else { return Ok(Exit::Fine) };
+    let Some(inputs) = ranks::counted(inputs, &presentation::options((&args.limits).into(), &args.demand))?
+    else {
+        return Ok(Exit::Fine);
+    };
     let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
     let mut analyses = Vec::new();
     for group in groups {

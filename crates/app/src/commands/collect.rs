@@ -6,7 +6,7 @@ use crate::output::{print, print_message};
 use crate::session::{begin_session, conclude};
 use crate::signals::Phase;
 use crate::timings::Timings;
-use iosonar_cluster::Launch;
+use iosonar_cluster::{Collected, Launch};
 use iosonar_inputs::{SummaryOptions, open_archive};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,13 @@ pub fn collect(args: CollectArgs) -> Result<Exit, Failure> {
     listener.set_phase(Phase::Assembling);
     let launch = Launch { sent: args.send_program, ..Launch::of_this_program(|line| print_message(line))? };
     let out = args.out.unwrap_or_else(|| collected(&args.dir));
-    let ended = iosonar_cluster::collect(&session, &launch, &result, &out)?;
+    let Collected { ended, unreached } = iosonar_cluster::collect(&session, &launch, &result, &out)?;
     let concluded = conclude(ended, SummaryOptions::default(), &timings)?;
     let story = iosonar_plaintext::story(&concluded.figures.summary);
     print(&format!("{story}\nresult: {}\n", shown(&concluded.dir)))?;
-    Ok(Exit::Fine)
+    let keeps = |why: &String| print_message(format_args!("iosonar: {why}; it keeps its records"));
+    unreached.iter().for_each(keeps);
+    Ok(if unreached.is_empty() { Exit::Fine } else { Exit::Failed })
 }
 
 /// The name of the new result.

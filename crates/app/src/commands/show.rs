@@ -7,13 +7,19 @@ use crate::output::{print, print_message};
 use crate::ranks;
 use anyhow::anyhow;
 use iosonar_archive::Archive;
-use iosonar_inputs::{Figures, Input, RunAnalysis, Study, SummaryOptions, deskew};
+use iosonar_inputs::{AnalysisOptions, Figures, Input, RunAnalysis, Study, SummaryOptions, deskew};
 use iosonar_runner::conclude_late;
 use iosonar_studies::answers;
 use iosonar_text::shown;
 
 /// Prints the story, computed again from the records; with `--all` the summary and the findings, too.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
+    let is_counted =
+        !args.show_plan && !args.deskew && Archive::open(&args.dir).is_ok_and(|run| !run.awaits_conversion());
+    if !is_counted && !ranks::prints() {
+        // The first rank does it alone.
+        return Ok(Exit::Fine);
+    }
     if let Some(study) = Study::of(&args.dir) {
         if args.markdown {
             let command = study.kind.command();
@@ -31,9 +37,11 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     }
     let archive = if archive.awaits_conversion() { finished(archive)? } else { archive };
     let skew = args.deskew.then(|| deskew(&archive)).transpose()?;
-    let inputs = ranks::counted(vec![Input::of_archive(archive)?], &(&args.limits).into())?;
-    let Some(input) = inputs.into_iter().flatten().next() else { return Ok(Exit::Fine) };
     let options = SummaryOptions { limits: (&args.limits).into(), percentiles: args.percentile_list.clone() };
+    let inputs = vec![Input::of_archive(archive)?];
+    let asked = AnalysisOptions { limits: options.limits, ..AnalysisOptions::default() };
+    let inputs = if is_counted { ranks::counted(inputs, &asked)? } else { Some(inputs) };
+    let Some(input) = inputs.into_iter().flatten().next() else { return Ok(Exit::Fine) };
     let is_short = !args.all && skew.is_none() && args.percentile_list.is_empty();
     let text = if args.json {
         Figures::of(&input, &options)?.summary.to_json()

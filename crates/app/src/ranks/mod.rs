@@ -5,9 +5,9 @@
 #[cfg(feature = "mpi")]
 mod world;
 
+use crate::args::Command;
 use crate::exit::Failure;
-use iosonar_analyze::Limits;
-use iosonar_inputs::Input;
+use iosonar_inputs::{AnalysisOptions, Input};
 
 /// Whether this program is `iosonar-mpi`.
 #[cfg(feature = "mpi")]
@@ -47,11 +47,20 @@ pub fn abort(_failure: &Failure) {
 }
 
 /// Inputs whose records are counted by all ranks together; `None` for all ranks but the first, which have done their share. Several inputs,
-/// and those that are no finished run, are read by the first rank alone.
-pub fn counted(inputs: Vec<Input>, _limits: &Limits) -> Result<Option<Vec<Input>>, Failure> {
+/// those that are no finished run, and windows of a chosen width are for the first rank alone.
+pub fn counted(inputs: Vec<Input>, _options: &AnalysisOptions) -> Result<Option<Vec<Input>>, Failure> {
     #[cfg(feature = "mpi")]
     if is_mpi() {
-        return world::counted(inputs, _limits);
+        return world::counted(inputs, _options);
     }
     Ok(Some(inputs))
+}
+
+/// Refuses a command that several ranks would execute each for itself.
+pub fn check(_command: &Command) -> Result<(), Failure> {
+    #[cfg(feature = "mpi")]
+    if is_mpi() {
+        return world::check(_command);
+    }
+    Ok(())
 }

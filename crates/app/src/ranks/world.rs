@@ -1,10 +1,12 @@
 //! Messages between ranks. Counts are merged along a binomial tree in the order of the ranks, so the result depends neither on their number
 //! nor on which of them is faster.
 
+use crate::args::Command;
 use crate::exit::Failure;
 use crate::output;
-use iosonar_analyze::{Limits, Partial};
-use iosonar_inputs::Input;
+use anyhow::anyhow;
+use iosonar_analyze::Partial;
+use iosonar_inputs::{AnalysisOptions, Input};
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
@@ -26,6 +28,27 @@ impl World {
     /// Initializes MPI; `None` if it is initialized already.
     pub fn join() -> Option<World> {
         Some(World { _universe: mpi::initialize()? })
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // The others would wait for this rank.
+        if std::thread::panicking() {
+            SimpleCommunicator::world().abort(1);
+        }
+    }
+}
+
+/// See [`super::check`].
+pub fn check(command: &Command) -> Result<(), Failure> {
+    use Command::{Analyze, Plot, Report, Show};
+    match command {
+        Analyze(_) | Plot(_) | Report(_) | Show(_) => Ok(()),
+        _ if ranks() == 1 => Ok(()),
+        _ => Err(Failure::refused(anyhow!(
+            "several ranks execute analyze, plot, report and show only: start this command with 'iosonar', once"
+        ))),
     }
 }
 
@@ -52,15 +75,15 @@ pub fn abort(failure: &Failure) {
 }
 
 /// See [`super::counted`].
-pub fn counted(inputs: Vec<Input>, limits: &Limits) -> Result<Option<Vec<Input>>, Failure> {
+pub fn counted(inputs: Vec<Input>, options: &AnalysisOptions) -> Result<Option<Vec<Input>>, Failure> {
     let is_first = rank() == 0;
     let parts = match inputs.as_slice() {
-        [only] => only.countable_parts(),
+        [only] if options.throughput_window_ns.is_none() => only.countable_parts(),
         _ => None,
     };
     let (Some(parts), true) = (parts, ranks() > 1) else { return Ok(is_first.then_some(inputs)) };
     let share = share_of(rank(), ranks(), parts);
-    let counts = inputs[0].count(limits, share).map_err(Failure::refused)?;
+    let counts = inputs[0].count(&options.limits, share).map_err(Failure::refused)?;
     let Some(merged) = merge(counts)? else { return Ok(None) };
     let counts = inputs.into_iter().map(|input| input.counted(&merged)).collect::<Result<_, _>>();
     counts.map(Some).map_err(Failure::broke)

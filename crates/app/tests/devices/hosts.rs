@@ -321,18 +321,34 @@ fn merged_counts_of_three_machines_are_those_of_all_records() {
     let shown = lab.expect_done("show --all r").out;
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("The records stay on the hosts (m0:/"), "{shown}");
-    let drawn = |result: &str| {
-        lab.expect_done(&format!("plot {result} --only sonar,latency,throughput -o {result}.pictures"));
-        lab.expect_done(&format!("analyze --json {result}")).out
+    let analysed = |result: &str| -> Value {
+        let ended = lab.expect_done(&format!("analyze --json {result}"));
+        serde_json::from_str(&ended.out).unwrap()
     };
-    assert!(drawn("r").contains("'iosonar collect r' fetches them"));
-    for refused in ["compare r r", "convert r r.csv", "verify r"] {
+    let of_counts = analysed("r");
+    assert!(of_counts["remarks"].to_string().contains("'iosonar collect r' fetches them"), "{of_counts}");
+    assert!(of_counts["demand"].is_null(), "{of_counts}");
+    lab.expect_done("plot r --only sonar,latency,throughput -o pictures");
+    for refused in ["compare r r", "convert r r.csv", "convert r r.load", "verify r", "show --deskew r"] {
         let ended = lab.run(refused);
         let says =
             ended.err.contains("its records are on the hosts: fetch them with 'iosonar collect r' first");
         assert!(ended.code != 0 && says, "{refused}: {}", ended.err);
     }
-    let ended = end(&lab, &machines, "collect r --out all");
+    let refused = lab.run("plot r --only throughput --throughput-window 3ms -o windows");
+    assert!(refused.code != 0 && refused.err.contains("leave --throughput-window out"), "{}", refused.err);
+    // Without one machine the others are fetched, and it is named.
+    let script =
+        format!("#!/bin/sh\ncase \" $* \" in *' m2 '*) exit 255 ;; esac\nexec {} \"$@\"\n", machines.shell);
+    lab.file("without-m2", script);
+    iosonar_testkit::tool("chmod", &["+x", lab.path("without-m2").to_str().unwrap()]);
+    let mut command = lab.command("collect r --out two");
+    let ended = Ended::of(command.env("RSH", lab.path("without-m2")).output().unwrap());
+    assert!(ended.code == 1 && ended.err.contains("host m2: "), "{}", ended.err);
+    assert_eq!(lab.records("two").len(), 2 * 1500);
+    let left = info(&lab, "two").hosts.into_iter().map(|host| host.records).collect::<Vec<_>>();
+    assert_eq!(left, [None, None, Some(kept[2].clone())]);
+    let ended = end(&lab, &machines, "collect two --out all");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(kept.iter().all(|dir| !std::path::Path::new(dir).exists()), "{kept:?}");
     assert_eq!(lab.records("all").len(), 3 * 1500);
@@ -341,13 +357,11 @@ fn merged_counts_of_three_machines_are_those_of_all_records() {
     assert_eq!(summary["limits"]["latency"]["limit_ns"], 1_000_000, "its limits are those of the run");
     let other = lab.run("analyze r --bad-latency 7ms");
     assert!(other.code == 2 && other.err.contains("with a limit of 1ms for latencies"), "{}", other.err);
-    drawn("all");
-    for picture in std::fs::read_dir(lab.path("r.pictures")).unwrap() {
-        let name = picture.unwrap().file_name();
-        let of = |result: &str| std::fs::read(lab.path(&format!("{result}.pictures")).join(&name)).unwrap();
-        if name.to_string_lossy().ends_with(".png") {
-            assert_eq!(of("r").len(), of("all").len(), "{name:?}");
-        }
+    // Pictures come from these counts, too.
+    let of_records = analysed("all");
+    for path in ["/correlations/latency_delay", "/findings/bands"] {
+        let figure = of_counts.pointer(path).unwrap_or_else(|| panic!("{path}: {of_counts}"));
+        assert_eq!(Some(figure), of_records.pointer(path), "{path}");
     }
     let again = end(&lab, &machines, "collect all");
     assert!(again.code == 2 && again.err.contains("no host has kept records of it"), "{}", again.err);

@@ -32,8 +32,9 @@ fn an_analysis_does_not_depend_on_the_number_of_ranks() {
     }
     let shown = lab.expect_done("show --json r").out;
     assert_eq!(on_ranks(&lab, 3, "show --json r").out, shown);
-    lab.expect_done("plot r --only sonar,throughput,latency -o one");
-    let ended = on_ranks(&lab, 3, "plot r --only sonar,throughput,latency -o three");
+    let options = "plot r --only sonar,throughput,latency --throughput-window 3s";
+    lab.expect_done(&format!("{options} -o one"));
+    let ended = on_ranks(&lab, 3, &format!("{options} -o three"));
     assert_eq!(ended.code, 0, "{}", ended.err);
     let mut pictures = 0;
     for picture in std::fs::read_dir(lab.path("one")).unwrap() {
@@ -53,6 +54,10 @@ fn a_failure_of_ranks_is_told_once() {
     let ended = on_ranks(&lab, 3, "analyze nowhere");
     assert_eq!(ended.code, 2, "{}", ended.err);
     assert_eq!(ended.err.matches("iosonar: ").count(), 1, "{}", ended.err);
+    lab.expect(0, "generate mixed a.load --duration 1s --rate 10 --size 1MiB --seed 5");
+    let once = on_ranks(&lab, 3, "load generate mixed b.load --duration 1s");
+    assert!(once.code == 2 && once.err.contains("start this command with 'iosonar', once"), "{}", once.err);
+    assert!(!lab.path("b.load").exists());
     let misused = on_ranks(&lab, 3, "analyze --no-such-option");
     assert_eq!(misused.code, 2, "{}", misused.err);
     assert_eq!(misused.err.matches("unexpected argument").count(), 1, "{}", misused.err);

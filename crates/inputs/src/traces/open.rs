@@ -7,6 +7,7 @@ use super::recording::recording_requests;
 use super::selected::selected;
 use super::trace::Trace;
 use crate::OpenError;
+use crate::{Elsewhere, OpenArchiveError};
 use iosonar_archive::Archive;
 use iosonar_plan::Nanos;
 use iosonar_text::shown;
@@ -117,7 +118,11 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, OpenError> {
         return Ok(Opened::Recording(path.to_path_buf()));
     }
     if path.is_dir() {
-        return Ok(Opened::Archive(Box::new(Archive::open(path)?)));
+        let archive = Archive::open(path)?;
+        return match archive.has_counts_only() {
+            true => Err(OpenArchiveError::from(Elsewhere::of(path)).into()),
+            false => Ok(Opened::Archive(Box::new(archive))),
+        };
     }
     let mut text = crate::text(path)?;
     let mut head = Vec::new();

@@ -3,7 +3,7 @@
 use super::markup::suffix;
 use super::run::ReportRun;
 use crate::statement;
-use iosonar_analyze::{During, Story, StoryEvent, Verdict};
+use iosonar_analyze::{During, Shape, Story, StoryEvent, Verdict};
 use iosonar_plaintext::hash;
 use iosonar_text::units;
 use std::fmt::Write as _;
@@ -63,6 +63,11 @@ pub(super) fn events(out: &mut String, name: &str, run: &ReportRun<'_>) {
     out.push_str("</section>\n");
 }
 
+/// The shape of an event, as a guess. Its page is not beside a report.
+fn looks_like(shape: Shape) -> String {
+    format!("<p class=\"faint\" title=\"docs/shapes.md#{}\">looks like: {}</p>\n", shape.id(), shape.name())
+}
+
 fn card(out: &mut String, event: &StoryEvent, end_ns: u64) {
     let during = During { from_ns: event.range.from_ns, to_ns: event.range.to_ns };
     let moment = |ns| units::moment(ns, units::Charset::Unicode);
@@ -74,7 +79,7 @@ fn card(out: &mut String, event: &StoryEvent, end_ns: u64) {
         moment(event.range.to_ns),
         units::number(event.share * 100.0),
         statement::prose(&event.text),
-        event.shape.map_or(String::new(), |shape| format!("<p class=\"faint\">looks like: {shape}</p>\n")),
+        event.shape.map_or(String::new(), looks_like),
         time_line(event, end_ns),
     );
 }
@@ -94,7 +99,6 @@ fn time_line(event: &StoryEvent, end_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_analyze::Shape;
     use serde_json::json;
 
     fn event(from_ns: u64, to_ns: u64) -> StoryEvent {
@@ -129,7 +133,7 @@ mod tests {
         let event = StoryEvent { shape: Some(Shape::Neighbour), ..event(1, 2) };
         card(&mut out, &event, 10);
         assert!(
-            out.contains("<p class=\"faint\">looks like: neighbour (docs/shapes.md#neighbour)</p>"),
+            out.contains("<p class=\"faint\" title=\"docs/shapes.md#neighbour\">looks like: neighbour</p>"),
             "{out}"
         );
     }

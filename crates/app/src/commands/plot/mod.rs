@@ -25,7 +25,10 @@ use iosonar_view::{Material, PlotOptions, write_data_files};
 pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     let options = plot_options(args)?;
     let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
-    let Some(inputs) = ranks::counted(inputs, &(&args.limits).into())? else { return Ok(Exit::Fine) };
+    let Some(inputs) = ranks::counted(inputs, &presentation::options((&args.limits).into(), &args.demand))?
+    else {
+        return Ok(Exit::Fine);
+    };
     let gate = gate_of(&args.inputs);
     if args.compare {
         return compare(args, &inputs, &options, folder(args, &gate)?);

@@ -26,7 +26,10 @@ use iosonar_view::report::{self, Detail, Facts};
 /// Writes the page; reports its path.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
-    let Some(inputs) = ranks::counted(inputs, &(&args.limits).into())? else { return Ok(Exit::Fine) };
+    let Some(inputs) = ranks::counted(inputs, &presentation::options((&args.limits).into(), &args.demand))?
+    else {
+        return Ok(Exit::Fine);
+    };
     if args.text {
         return in_text(args, &inputs);
     }
