@@ -10,29 +10,34 @@ use crate::exit::Failure;
 use iosonar_inputs::{AnalysisOptions, Input};
 
 /// Whether this program is `iosonar-mpi`.
+///
+/// It is a constant so that `iosonar` is not linked with MPI even where both are built with the feature: the library costs some MiB.
 #[cfg(feature = "mpi")]
-fn is_mpi() -> bool {
-    option_env!("CARGO_BIN_NAME") == Some("iosonar-mpi")
+const IS_MPI: bool = matches!(option_env!("CARGO_BIN_NAME"), Some(name) if ends_with_mpi(name.as_bytes()));
+
+#[cfg(feature = "mpi")]
+const fn ends_with_mpi(name: &[u8]) -> bool {
+    matches!(name, [.., b'-', b'm', b'p', b'i'])
 }
 
 /// Keeps MPI initialized.
 pub struct Ranks {
     #[cfg(feature = "mpi")]
-    _world: Option<world::World>,
+    _world: Option<Box<dyn std::any::Any>>,
 }
 
 /// Joins the other ranks. They are released when the result is dropped.
 pub fn join() -> Ranks {
     Ranks {
         #[cfg(feature = "mpi")]
-        _world: if is_mpi() { world::World::join() } else { None },
+        _world: if IS_MPI { world::join() } else { None },
     }
 }
 
 /// Whether this process prints: of several ranks, the first one does.
 pub fn prints() -> bool {
     #[cfg(feature = "mpi")]
-    if is_mpi() {
+    if IS_MPI {
         return world::rank() == 0;
     }
     true
@@ -41,7 +46,7 @@ pub fn prints() -> bool {
 /// Ends all ranks because this one has failed. Returns if there is no other.
 pub fn abort(_failure: &Failure) {
     #[cfg(feature = "mpi")]
-    if is_mpi() {
+    if IS_MPI {
         world::abort(_failure);
     }
 }
@@ -50,7 +55,7 @@ pub fn abort(_failure: &Failure) {
 /// those that are no finished run, and windows of a chosen width are for the first rank alone.
 pub fn counted(inputs: Vec<Input>, _options: &AnalysisOptions) -> Result<Option<Vec<Input>>, Failure> {
     #[cfg(feature = "mpi")]
-    if is_mpi() {
+    if IS_MPI {
         return world::counted(inputs, _options);
     }
     Ok(Some(inputs))
@@ -59,7 +64,7 @@ pub fn counted(inputs: Vec<Input>, _options: &AnalysisOptions) -> Result<Option<
 /// Refuses a command that several ranks would execute each for itself.
 pub fn check(_command: &Command) -> Result<(), Failure> {
     #[cfg(feature = "mpi")]
-    if is_mpi() {
+    if IS_MPI {
         return world::check(_command);
     }
     Ok(())

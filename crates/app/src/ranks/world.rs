@@ -10,6 +10,7 @@ use iosonar_inputs::{AnalysisOptions, Input};
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
+use std::any::Any;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -20,15 +21,13 @@ const COUNTS: i32 = 1;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The environment of all ranks, until it is dropped.
-pub struct World {
+struct World {
     _universe: Universe,
 }
 
-impl World {
-    /// Initializes MPI; `None` if it is initialized already.
-    pub fn join() -> Option<World> {
-        Some(World { _universe: mpi::initialize()? })
-    }
+/// Initializes MPI; `None` if it is initialized already.
+pub fn join() -> Option<Box<dyn Any>> {
+    Some(Box::new(World { _universe: mpi::initialize()? }))
 }
 
 impl Drop for World {

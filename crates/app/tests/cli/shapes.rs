@@ -35,5 +35,5 @@ fn events_of_simulated_shapes_name_their_shape_or_none() {
     assert!(!lab.expect(0, "show periodic-stall").out.contains("looks like"));
     lab.expect(0, "report periodic-stall -o page.html");
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
-    assert!(page.contains("looks like: periodic stall (docs/shapes.md#periodic-stall)"));
+    assert!(page.contains("title=\"docs/shapes.md#periodic-stall\">looks like: periodic stall</p>"));
 }
