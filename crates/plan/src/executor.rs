@@ -79,7 +79,7 @@ mod tests {
         plan.hosts = HostRules {
             lost: LostHost::Continue,
             max_clock_error: Some(Nanos(1_000_000)),
-            collect: Collect::Summary,
+            ..HostRules::default()
         };
         plan.validate().unwrap();
         let text = plan.to_toml();
@@ -110,6 +110,18 @@ mod tests {
             [host("x", 0), Executor::Process, host("y", 0), host("x", 0), Executor::Thread, host("x", 1)];
         plan.targets.iter_mut().zip(executors).for_each(|(target, executor)| target.executor = executor);
         assert_eq!(plan.parts(), [vec![4], vec![0, 3], vec![1], vec![2], vec![5]]);
+    }
+
+    #[test]
+    fn records_stay_on_hosts_if_every_target_has_one() {
+        let mut plan = plan();
+        plan.targets[0].executor = Executor::Host(Host::new("b"));
+        plan.hosts.collect = Collect::Summary;
+        let why = plan.validate().unwrap_err().to_string();
+        assert!(why.contains("hosts.collect: records of targets on this machine"), "{why}");
+        plan.targets[1].executor = Executor::Host(Host::new("c"));
+        plan.validate().unwrap();
+        assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
     }
 
     #[test]

@@ -137,7 +137,7 @@ mod tests {
         let whole = lab(Recorded { no_end: 3, no_begin: 2, ..whole() });
         assert_eq!(whole.detection(&DETECTOR).unwrap().level, Level::Ok);
         let judgement = whole.judgement();
-        assert_eq!(judgement.sentence, "trustworthy: All events of 10000 requests are there");
+        assert_eq!(judgement.sentence, "trustworthy: All events of 10000 requests were recorded");
         assert_eq!(Lab::new().reads(1_000, 4096).detection(&DETECTOR), None);
     }
 }
