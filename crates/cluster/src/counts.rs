@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Longest file of counts: those of a part have some hundred KiB.
+/// Longest file of counts: those of a part have some MiB.
 const LONGEST: u64 = 32 << 20;
 
 /// Scope of the counting for a run with this number of targets.
