@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Runs failed tests on real targets a second time, one after the other: other work of the machine may have failed them.
 #
-#   lab/retry.sh LOG    LOG is the output of 'cargo test --workspace --no-fail-fast'
+#   lab/retry.sh LOG [FEATURES…]    LOG is the output of 'cargo test --workspace FEATURES… --no-fail-fast'
 #
 # Ends with 0 if at most three tests failed, all of them in the test programs cli and devices, and all pass now. They are
 # reported as UNSTABLE and appended to LOG. Unit tests have no second try: other work does not change their answers.
 set -euo pipefail
-log=${1:?usage: lab/retry.sh LOG}
+log=${1:?usage: lab/retry.sh LOG [FEATURES…]}
+features=("${@:2}")
 most=3
 
 no() {
@@ -25,7 +26,7 @@ programs=$(sed -n 's/^ *`-p iosonar-[a-z-]* \(--.*\)`$/\1/p' "$log" | sort -u)
 
 # The features of the whole workspace, so that nothing is built again.
 # shellcheck disable=SC2086
-cargo test --workspace --locked --no-fail-fast $programs -- --exact "${names[@]}" --show-output --test-threads 1 \
+cargo test --workspace --locked "${features[@]}" --no-fail-fast $programs -- --exact "${names[@]}" --show-output --test-threads 1 \
     < /dev/null 2>&1 | tee "$log.retry"
 for name in "${names[@]}"; do
     grep -Fxq "test $name ... ok" "$log.retry" || no "$name did not run"
