@@ -6,7 +6,7 @@ use crate::launch::{Event, Launch, What};
 use crate::outset::machines;
 use crate::part::{Build, Part, name_of, on_host};
 use crate::protocol::{Order, Report, SILENCE, harmless};
-use crate::results::Executed;
+use crate::results::{Executed, NOT_MERGED};
 use crate::run_progress::{PartProgress, PhaseProgress, RunProgress};
 use crate::sent_program::{SentProgram, hash_of};
 use iosonar_analyze::{Limits, THIS_HOST};
@@ -375,9 +375,8 @@ impl<'a> Assembled<'a> {
         if self.plan.keeps_records_on_hosts() {
             self.count(ended);
             // If this program is killed meanwhile, `collect` finds the records.
-            let why = "the counts of its hosts are not merged".to_string();
-            let hosts = self.host_runs(ended);
-            let known = RunInfo { state: RunState::Broken(why.into()), hosts, ..self.start_of(info.clone()) };
+            let state = RunState::Broken(NOT_MERGED.to_string().into());
+            let known = RunInfo { state, hosts: self.host_runs(ended), ..self.start_of(info.clone()) };
             let _ = archive.write_run(&known);
         }
         self.pump(control, Part::is_gone);

@@ -442,15 +442,27 @@ fn deliver<W: Write>(dir: &Path, info: RunInfo, skipped: u64, sends_files: bool,
             .map_err(|error| format!("the records cannot be sent: {error}")),
         false => Ok(()),
     };
+    let is_received = report_end(sent, info, skipped, sends_files, member);
+    if is_received {
+        // A leftover is in a directory for temporary files.
+        let _ = remove_archive(dir);
+    }
+}
+
+/// Reports the end, or why the files cannot be sent. Returns whether the coordinator has confirmed files that were sent.
+fn report_end<W: Write>(
+    sent: Result<(), String>,
+    info: RunInfo,
+    skipped: u64,
+    sends_files: bool,
+    member: &Member<W>,
+) -> bool {
     let is_sent = sent.is_ok();
     member.line.report(&match sent {
         Ok(()) => Report::Done { info: Box::new(info), skipped },
         Err(why) => Report::Refused { why },
     });
-    if sends_files && is_sent && member.is_received() {
-        // A leftover is in a directory for temporary files.
-        let _ = remove_archive(dir);
-    }
+    sends_files && is_sent && member.is_received()
 }
 
 /// Reports the end with the counts of the records, which stay here.
@@ -465,11 +477,7 @@ fn deliver_counts<W: Write>(
         let is_sent = |name: &str| !OF_RECORDS.contains(&name);
         send_files(dir, &member.line, is_sent).map_err(|error| format!("the counts cannot be sent: {error}"))
     });
-    member.line.report(&match sent {
-        Ok(()) => Report::Done { info: Box::new(info), skipped },
-        Err(why) => Report::Refused { why },
-    });
-    member.is_received();
+    report_end(sent, info, skipped, true, member);
 }
 
 /// Files of an archive that stay with its records.

@@ -13,6 +13,9 @@ use iosonar_text::shell::quoted;
 use iosonar_text::shown;
 use std::path::Path;
 
+/// State of a run whose hosts keep their records, until their counts are merged.
+pub(crate) const NOT_MERGED: &str = "the counts of its hosts are not merged";
+
 /// A finished run. Each process has separate records.
 pub(crate) struct Executed<'a> {
     pub(crate) all: Assembled<'a>,
@@ -38,7 +41,7 @@ impl Executed<'_> {
         }
         // State in case the program is killed meanwhile. A full disk also shows in the records.
         let why = match self.all.plan().keeps_records_on_hosts() {
-            true => "the counts of its hosts are not merged".into(),
+            true => NOT_MERGED.into(),
             false => format!(
                 "the records of its processes are not merged; they are in {}",
                 shown(&self.parts.path())

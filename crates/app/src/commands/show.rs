@@ -14,9 +14,7 @@ use iosonar_text::shown;
 
 /// Prints the story, computed again from the records; with `--all` the summary and the findings, too.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
-    let is_counted =
-        !args.show_plan && !args.deskew && Archive::open(&args.dir).is_ok_and(|run| !run.awaits_conversion());
-    if !is_counted && !ranks::prints() {
+    if !ranks::prints() && !Archive::open(&args.dir).is_ok_and(|archive| is_shared(&args, &archive)) {
         // The first rank does it alone.
         return Ok(Exit::Fine);
     }
@@ -35,12 +33,13 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
         print(&archive.plan().to_toml())?;
         return Ok(Exit::Fine);
     }
+    let is_shared = is_shared(&args, &archive);
     let archive = if archive.awaits_conversion() { finished(archive)? } else { archive };
     let skew = args.deskew.then(|| deskew(&archive)).transpose()?;
     let options = SummaryOptions { limits: (&args.limits).into(), percentiles: args.percentile_list.clone() };
     let inputs = vec![Input::of_archive(archive)?];
     let asked = AnalysisOptions { limits: options.limits, ..AnalysisOptions::default() };
-    let inputs = if is_counted { ranks::counted(inputs, &asked)? } else { Some(inputs) };
+    let inputs = if is_shared { ranks::counted(inputs, &asked)? } else { Some(inputs) };
     let Some(input) = inputs.into_iter().flatten().next() else { return Ok(Exit::Fine) };
     let is_short = !args.all && skew.is_none() && args.percentile_list.is_empty();
     let text = if args.json {
@@ -65,6 +64,11 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     print(&text)?;
     input.remarks().iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));
     Ok(Exit::Fine)
+}
+
+/// Whether all ranks count the records of a run.
+fn is_shared(args: &ShowArgs, archive: &Archive) -> bool {
+    !args.show_plan && !args.deskew && !archive.awaits_conversion()
 }
 
 /// Completes a result that a full disk left incomplete; if still impossible, the records are read from their log.
