@@ -13,6 +13,9 @@ const OF_MACHINES: [DetectorId; 4] = [
     DetectorId::CpuDisturbed,
 ];
 
+/// Most machines whose equal findings are listed one by one.
+const MOST_LISTED: usize = 3;
+
 /// The judgement of the whole, with the findings of each machine; `whole` is the one that can be made here. The result is as bad
 /// as its worst part. A machine that was lost has no judgement, which is a fact that is missing.
 pub fn of_hosts(
@@ -29,6 +32,7 @@ pub fn of_hosts(
     let mut detections: Vec<Detection> =
         whole.detections.into_iter().filter(|one| !is_of_machine(one)).collect();
     let (mut verdict, mut missing) = (Verdict::Trustworthy, Vec::new());
+    let (mut found, mut unknown) = (Vec::new(), Vec::new());
     for (number, report) in reports.iter().enumerate() {
         let name = report.name();
         let Some(own) = &report.judgement else {
@@ -38,9 +42,17 @@ pub fn of_hosts(
             continue;
         };
         verdict = verdict.max(own.verdict);
-        missing.extend(own.missing.iter().map(|fact| format!("{name}: {fact}")));
-        detections.extend(own.detections.iter().map(|one| on(name, one)));
+        unknown.extend(own.missing.iter().map(|fact| (name, fact)));
+        found.extend(own.detections.iter().map(|one| (name, one)));
     }
+    let facts = alike(&unknown, |a, b| a == b, |_| 0.0);
+    missing.extend(facts.into_iter().map(|(name, fact, others)| match others {
+        0 => format!("{name}: {fact}"),
+        others => format!("{name} and {others} others: {fact}"),
+    }));
+    let kind = |one: &Detection| (one.id, one.level, one.is_proof);
+    let of_kinds = alike(&found, |a, b| kind(a) == kind(b), |one| one.effect.unwrap_or(0.0));
+    detections.extend(of_kinds.into_iter().map(|(name, one, others)| on(name, one, others)));
     missing.extend(hosts.iter().filter_map(stepped));
     detections.sort_by_key(|one| std::cmp::Reverse((one.is_proof, one.level)));
     let is_doubtful = !missing.is_empty() || detections.iter().any(Detection::is_reported);
@@ -51,10 +63,43 @@ pub fn of_hosts(
     Judgement { verdict, sentence, missing, detections, fake_targets: Vec::new(), ..whole }
 }
 
-/// A detection of a machine, with its name.
-fn on(name: &str, one: &Detection) -> Detection {
+/// Findings with the names of their machines. Of more than [`MOST_LISTED`] machines with equal ones, one is listed: the first of the `greatest`
+/// ones, with the number of the other machines.
+fn alike<'a, T>(
+    found: &[(&'a str, &'a T)],
+    is_equal: impl Fn(&T, &T) -> bool,
+    size: impl Fn(&T) -> f64,
+) -> Vec<(&'a str, &'a T, usize)> {
+    let mut listed: Vec<(&str, &T, usize)> = Vec::new();
+    for (name, one) in found {
+        let equal = || found.iter().filter(|(_, other)| is_equal(one, other));
+        let mut names: Vec<&str> = equal().map(|(name, _)| *name).collect();
+        names.dedup();
+        if names.len() <= MOST_LISTED {
+            listed.push((name, one, 0));
+        } else if !listed.iter().any(|(_, other, _)| is_equal(one, other)) {
+            let greatest =
+                equal().fold(
+                    (name, one),
+                    |most, (name, other)| {
+                        if size(other) > size(most.1) { (name, other) } else { most }
+                    },
+                );
+            listed.push((greatest.0, greatest.1, names.len() - 1));
+        }
+    }
+    listed
+}
+
+/// A detection of a machine, with its name, and the number of others that have one of its kind.
+fn on(name: &str, one: &Detection, others: usize) -> Detection {
+    let also = if others > 0 {
+        format!(" {others} others have such a finding, with figures of their own.")
+    } else {
+        String::new()
+    };
     Detection {
-        text: format!("{name}: {}", one.text),
+        text: format!("{name}: {}{also}", one.text),
         source: format!("{name}: {}", one.source),
         ..one.clone()
     }
@@ -139,6 +184,27 @@ mod tests {
             (Verdict::Care, "what b saw: it did not sum up its part")
         );
         assert!(all.sentence.contains("what b saw: it did not sum up its part"), "{}", all.sentence);
+    }
+
+    #[test]
+    fn equal_findings_of_many_machines_are_one() {
+        let care = || {
+            judgement(Verdict::Care, vec![detection(DetectorId::FreshOrWarmMapping, Level::Caution, false)])
+        };
+        let mut reports: Vec<HostReport> =
+            (0..64).map(|n| report(&format!("rank{n}"), Some(care()))).collect();
+        reports[9].judgement.as_mut().unwrap().detections[0].effect = Some(2.0);
+        reports[7].judgement.as_mut().unwrap().missing = vec!["its temperature".into()];
+        let all = judged(&reports);
+        assert_eq!(all.detections.len(), 1);
+        let also = "63 others have such a finding, with figures of their own.";
+        assert_eq!(all.detections[0].text, format!("rank9: half of it {also}"));
+        assert_eq!(all.missing, ["rank7: its temperature"]);
+        assert_eq!(judged(&reports[..3]).detections.len(), 3);
+        // Several of one machine are not several machines.
+        let mut several = care();
+        several.detections = vec![several.detections[0].clone(); 5];
+        assert_eq!(judged(&[report("a", Some(several))]).detections.len(), 5);
     }
 
     #[test]
