@@ -25,7 +25,7 @@ def line_hosts(bench):
         rows = []
         for agents in AGENTS[:1] if bench.tiny else AGENTS:
             rows += starts(bench, sshd, agents)
-        return rows + [cost(bench, sshd)] + merged(bench)
+        return rows + [cost(bench, sshd)] + merged(bench) + ranks(bench)
 
 
 class Sshd:
@@ -111,6 +111,31 @@ def merged(bench):
         size.add(result["part_bytes"] / 1024)
     shutil.rmtree(archive)
     return [seconds, memory, size]
+
+
+def ranks(bench):
+    """A run of very many ranks on few CPUs: from the command to the result of a second of requests, and how far apart the ranks begin."""
+    program, count = bench.iosonar + "-mpi", 4 if bench.tiny else 64
+    if not shutil.which("mpirun") or not os.path.exists(program):
+        say("   ranks: there is no mpirun, or no iosonar-mpi")
+        return []
+    whole = Row("hosts", f"{count} ranks on {os.cpu_count()} CPUs: from command to result, with 1 s of requests", "s", digits=1)
+    skew = Row("hosts", f"{count} ranks: first requests within", "ms", digits=1)
+    for _ in range(bench.pairs):
+        out = bench.path("ranks")
+        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(count), program, "run", "-t", "f{rank}", "--engine", "null",
+                   "--size", "1g", "--rw", "randread", "--bs", "4k", "--rate-iops", "100", "--runtime", "1", "--collect", "summary",
+                   "--no-progress", "--json", "--out", out]
+        begun = time.time()
+        ended = subprocess.run(command, cwd=bench.scratch, env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"}, capture_output=True,
+                               text=True)
+        whole.add(time.time() - begun)
+        shutil.rmtree(out, ignore_errors=True)
+        if ended.returncode not in (0, 4):
+            raise Failed(f"iosonar-mpi run: code {ended.returncode}: {ended.stderr.strip()[-300:]}")
+        first = [host["submitted_ns"] for host in json.loads(ended.stdout)["hosts"]]
+        skew.add((max(first) - min(first)) / 1e6)
+    return [whole, skew]
 
 
 def cost(bench, sshd):

@@ -46,6 +46,11 @@ impl TimeAxis {
         1 << self.shift
     }
 
+    /// Maximum number of columns.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Number of columns.
     pub fn columns(&self) -> usize {
         self.columns

@@ -1,6 +1,7 @@
 //! Correlation of a request's duration with another quantity: exact counts over both, by class.
 
 use crate::SLOTS;
+use crate::class::CLASSES;
 use crate::fits::Fits;
 use crate::grid::Cell;
 use crate::log_scale::{begin_of, slot_of};
@@ -56,20 +57,29 @@ impl Against {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correlation {
     against: Against,
-    #[serde(with = "crate::sparse")]
-    cells: Vec<Cell>,
+    columns: Vec<Column>,
 }
+
+/// Slots of a column; empty without a request, as most columns are.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Column(#[serde(with = "crate::sparse")] Vec<Cell>);
+
+/// The slots of a column that holds no request.
+static NOTHING: [Cell; SLOTS] = [[0; CLASSES]; SLOTS];
 
 impl Fits for Correlation {
     fn fits(&self, own: &Self) -> bool {
-        self.against == own.against && self.cells.len() == own.cells.len()
+        let is_whole = |column: &Column| [0, SLOTS].contains(&column.0.len());
+        self.against == own.against
+            && self.columns.len() == own.columns.len()
+            && self.columns.iter().all(is_whole)
     }
 }
 
 impl Correlation {
     /// All zero.
     pub fn new(against: Against) -> Correlation {
-        Correlation { against, cells: vec![Cell::default(); against.columns() * SLOTS] }
+        Correlation { against, columns: vec![Column::default(); against.columns()] }
     }
 
     /// The quantity of the columns.
@@ -89,24 +99,36 @@ impl Correlation {
 
     /// The slots of a column.
     pub fn column(&self, column: usize) -> &[Cell] {
-        &self.cells[column * SLOTS..(column + 1) * SLOTS]
+        match self.columns[column].0.as_slice() {
+            [] => &NOTHING,
+            slots => slots,
+        }
     }
 
     /// The requests in one cell.
     pub fn count(&self, column: usize, slot: usize) -> Cell {
-        self.cells[column * SLOTS + slot]
+        self.column(column)[slot]
     }
 
     /// Counts a request.
     pub(crate) fn add(&mut self, class: Class, value: u64, duration_ns: u64) {
-        let cell = self.against.column(value) * SLOTS + row_of(duration_ns).slot();
-        self.cells[cell][class.index()] += 1;
+        let Column(slots) = &mut self.columns[self.against.column(value)];
+        if slots.is_empty() {
+            slots.resize(SLOTS, Cell::default());
+        }
+        slots[row_of(duration_ns).slot()][class.index()] += 1;
     }
 
     /// Adds all of `other`.
     pub(crate) fn merge(&mut self, other: &Correlation) {
-        for (mine, theirs) in self.cells.iter_mut().flatten().zip(other.cells.iter().flatten()) {
-            *mine += theirs;
+        for (mine, theirs) in self.columns.iter_mut().zip(&other.columns) {
+            match mine.0.is_empty() {
+                true => mine.clone_from(theirs),
+                false => {
+                    let counts = mine.0.iter_mut().flatten().zip(theirs.0.iter().flatten());
+                    counts.for_each(|(mine, theirs)| *mine += theirs);
+                }
+            }
         }
     }
 
@@ -114,10 +136,10 @@ impl Correlation {
     ///
     /// M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945).
     pub fn rank_correlation(&self) -> Option<f64> {
-        let sums: Vec<f64> = self.cells.iter().map(|cell| cell.iter().sum::<u64>() as f64).collect();
         let mut below = vec![0.0; SLOTS];
         let (mut balance, mut pairs_of_columns, mut seen) = (0.0, 0.0, 0.0);
-        for column in sums.chunks_exact(SLOTS) {
+        for Column(slots) in self.columns.iter().filter(|column| !column.0.is_empty()) {
+            let column: Vec<f64> = slots.iter().map(|cell| cell.iter().sum::<u64>() as f64).collect();
             let total: f64 = column.iter().sum();
             if total == 0.0 {
                 continue;
@@ -130,7 +152,7 @@ impl Correlation {
             }
             pairs_of_columns += total * seen;
             seen += total;
-            below.iter_mut().zip(column).for_each(|(sum, n)| *sum += n);
+            below.iter_mut().zip(&column).for_each(|(sum, n)| *sum += n);
         }
         let (mut pairs_of_rows, mut seen) = (0.0, 0.0);
         for total in below {

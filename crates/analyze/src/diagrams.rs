@@ -4,13 +4,10 @@ use crate::axis::{OverTime, row_of};
 use crate::correlation::Against;
 use crate::fits::Fits;
 use crate::health::WAITED;
-use crate::{
-    Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, Ordered, Records, Step, TimeAxis, TurnSeries,
-    memory,
-};
+use crate::resolution::Resolution;
+use crate::{Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, Ordered, TimeAxis, TurnSeries};
 use iosonar_archive::{Fields, Outcome, Record};
 use serde::{Deserialize, Serialize};
-use std::io;
 
 /// Maximum time columns of the latency picture, the one to zoom into.
 const SONAR_COLUMNS: usize = 16_384;
@@ -19,10 +16,10 @@ const SERIES_COLUMNS: usize = 4_096;
 /// Maximum columns of response times over completion and number, which are looked at least: each grid costs the page about a
 /// megabyte.
 const RARE_COLUMNS: usize = 2_048;
-/// Maximum time columns of any picture where memory is scarce (see [`spare_memory`](crate::spare_memory)).
-const SCARCE_COLUMNS: usize = 1_024;
-/// Maximum columns of response times where memory is scarce.
-const SCARCE_RESPONSE_COLUMNS: usize = 256;
+/// Maximum time columns of any picture where memory is scarce (see [`spare_memory`](crate::spare_memory)), or a run has very many parts.
+const COARSE_COLUMNS: usize = 1_024;
+/// Maximum columns of response times in such a case.
+const COARSE_RESPONSE_COLUMNS: usize = 256;
 /// Maximum time columns of pictures about the replayer itself.
 pub const HEALTH_COLUMNS: usize = 1_024;
 
@@ -94,9 +91,9 @@ pub struct ResponseGrids {
 }
 
 impl ResponseGrids {
-    fn new(end_ns: u64) -> ResponseGrids {
-        let grid =
-            |end, columns| CountGrid::new(TimeAxis::new(end, memory::of(columns, SCARCE_RESPONSE_COLUMNS)));
+    fn new(end_ns: u64, resolution: Resolution) -> ResponseGrids {
+        let columns = |fine| resolution.of(fine, COARSE_RESPONSE_COLUMNS);
+        let grid = |end, fine| CountGrid::new(TimeAxis::new(end, columns(fine)));
         let wide = || grid(end_ns, SERIES_COLUMNS);
         let rare = |end| grid(end, RARE_COLUMNS);
         ResponseGrids { by_start: wide(), by_due: wide(), by_completion: rare(end_ns), by_number: rare(0) }
@@ -143,15 +140,16 @@ pub struct FailedGrids {
 }
 
 impl FailedGrids {
-    fn new(end_ns: u64, axis: TimeAxis, numbers: TimeAxis) -> FailedGrids {
-        let grid = || CountGrid::new(axis);
-        let by_number = || CountGrid::new(numbers);
+    fn new(end_ns: u64, resolution: Resolution) -> FailedGrids {
+        let columns = series_columns(resolution);
+        let grid = || CountGrid::new(TimeAxis::new(end_ns, columns));
+        let by_number = || CountGrid::new(TimeAxis::new(0, columns));
         FailedGrids {
             latency: grid(),
             latency_by_due: grid(),
             latency_by_completion: grid(),
             latency_by_number: by_number(),
-            response: ResponseGrids::new(end_ns),
+            response: ResponseGrids::new(end_ns, resolution),
             delay: grid(),
             delay_by_number: by_number(),
         }
@@ -184,7 +182,7 @@ fn numbered() -> Correlation {
 }
 
 fn no_turns() -> TurnSeries {
-    TurnSeries::new(TimeAxis::new(0, series_columns()))
+    TurnSeries::new(TimeAxis::new(0, series_columns(Resolution::here())))
 }
 
 /// Throughput in windows of a chosen width. The axes count windows instead of nanoseconds, so that any width is exact.
@@ -206,9 +204,9 @@ pub struct Rates<'a> {
     pub width_ns: u64,
 }
 
-/// Maximum time columns of all pictures but the sonar, in this process.
-pub(crate) fn series_columns() -> usize {
-    memory::of(SERIES_COLUMNS, SCARCE_COLUMNS)
+/// Maximum time columns of all pictures but the sonar.
+pub(crate) fn series_columns(resolution: Resolution) -> usize {
+    resolution.of(SERIES_COLUMNS, COARSE_COLUMNS)
 }
 
 /// Scope of the counting.
@@ -256,19 +254,25 @@ impl Diagrams {
 
     /// Empty diagrams for a run that lasts until about `end_ns`: longer runs are as good, but cost more.
     pub fn new(end_ns: u64, detail: Detail) -> Diagrams {
-        let axis = TimeAxis::new(end_ns, series_columns());
+        Diagrams::with_columns(end_ns, detail, Resolution::here())
+    }
+
+    /// Like [`Diagrams::new`], with columns of a chosen width.
+    pub(crate) fn with_columns(end_ns: u64, detail: Detail, resolution: Resolution) -> Diagrams {
+        let columns = series_columns(resolution);
+        let axis = TimeAxis::new(end_ns, columns);
         let health = TimeAxis::new(end_ns, HEALTH_COLUMNS);
-        let numbers = TimeAxis::new(0, series_columns());
-        let occupancy = || ClassOccupancy::new(end_ns, series_columns());
+        let numbers = TimeAxis::new(0, columns);
+        let occupancy = || ClassOccupancy::new(end_ns, columns, resolution);
         Diagrams {
-            latency: CountGrid::new(TimeAxis::new(end_ns, memory::of(SONAR_COLUMNS, SCARCE_COLUMNS))),
+            latency: CountGrid::new(TimeAxis::new(end_ns, resolution.of(SONAR_COLUMNS, COARSE_COLUMNS))),
             latency_by_due: CountGrid::new(axis),
             latency_by_completion: CountGrid::new(axis),
             latency_by_number: CountGrid::new(numbers),
-            response: ResponseGrids::new(end_ns),
+            response: ResponseGrids::new(end_ns, resolution),
             delay: CountGrid::new(axis),
             delay_by_number: CountGrid::new(numbers),
-            failed: FailedGrids::new(end_ns, axis, numbers),
+            failed: FailedGrids::new(end_ns, resolution),
             demanded: ClassSeries::new(axis),
             delivered: ClassSeries::new(axis),
             in_flight: occupancy(),
@@ -289,7 +293,7 @@ impl Diagrams {
     /// Adds throughput in windows of this width, if given.
     pub fn with_throughput_windows(mut self, width_ns: Option<u64>) -> Diagrams {
         self.windows = width_ns.map(|width_ns| {
-            let series = || ClassSeries::new(TimeAxis::new(0, series_columns()));
+            let series = || ClassSeries::new(TimeAxis::new(0, series_columns(Resolution::here())));
             Box::new(Windows { width_ns: width_ns.max(1), demanded: series(), delivered: series() })
         });
         self
@@ -309,24 +313,6 @@ impl Diagrams {
                 width_ns: self.demanded.axis().width_ns(),
             },
         }
-    }
-
-    /// Reads all records once, in one thread.
-    pub fn compute(records: &dyn Records) -> io::Result<Diagrams> {
-        let mut diagrams = Diagrams::new(records.end_hint_ns().unwrap_or(0), Detail::Full);
-        let mut ordered = Ordered::new();
-        for part in 0..records.parts() {
-            let mut number = records.records_before(part).unwrap_or(0);
-            records.read_part(part, Diagrams::FIELDS, &mut |piece| {
-                for record in piece {
-                    diagrams.add(number, record);
-                    Step::of(record).iter().for_each(|step| ordered.add(step));
-                    number += 1;
-                }
-            })?;
-        }
-        diagrams.finish(ordered);
-        Ok(diagrams)
     }
 
     /// Adds a record. `number`: count of the records before it in the archive.
@@ -494,6 +480,11 @@ impl Diagrams {
         late
     }
 
+    /// Scope of the counting.
+    pub(crate) fn detail(&self) -> Detail {
+        self.detail
+    }
+
     /// Last due time or completion, or the end of the recording.
     pub fn end_ns(&self) -> u64 {
         self.end_ns
@@ -539,8 +530,8 @@ impl Fits for Diagrams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scope;
     use crate::testing::{Fixture, any_records};
+    use crate::{Scope, Step};
     use proptest::prelude::*;
 
     #[test]

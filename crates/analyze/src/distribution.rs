@@ -6,6 +6,7 @@ use crate::{ByScope, Class};
 use hdrhistogram::Histogram;
 use iosonar_plan::Decimal;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// 146 years: longer than any run, so no percentile is clipped.
 const LONGEST_NS: u64 = 1 << 62;
@@ -15,14 +16,18 @@ const DIGITS: u8 = 3;
 /// Times of any number of requests in bounded memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
+    /// `None` without a request: a histogram has 400 KiB.
     #[serde(with = "stored_histogram")]
-    histogram: Histogram<u64>,
+    histogram: Option<Box<Histogram<u64>>>,
     sum: u128,
     /// Exact as long as it is below 2^128: for a million times of half a day each.
     squares: u128,
     min: u64,
     max: u64,
 }
+
+/// The histogram of no requests.
+static NOTHING: LazyLock<Histogram<u64>> = LazyLock::new(empty_histogram);
 
 fn empty_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds are valid")
@@ -36,19 +41,20 @@ mod stored_histogram {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(super) fn serialize<S: Serializer>(
-        histogram: &Histogram<u64>,
+        histogram: &Option<Box<Histogram<u64>>>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let buckets = histogram.iter_recorded();
+        let buckets = histogram.iter().flat_map(|histogram| histogram.iter_recorded());
         let counts = buckets.map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
         counts.collect::<Vec<(u64, u64)>>().serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Histogram<u64>, D::Error> {
-        let mut histogram = empty_histogram();
+    ) -> Result<Option<Box<Histogram<u64>>>, D::Error> {
+        let mut histogram = None;
         for (value, count) in Vec::<(u64, u64)>::deserialize(deserializer)? {
+            let histogram = histogram.get_or_insert_with(|| Box::new(empty_histogram()));
             histogram.record_n(value, count).map_err(D::Error::custom)?;
         }
         Ok(histogram)
@@ -57,14 +63,14 @@ mod stored_histogram {
 
 impl Default for Distribution {
     fn default() -> Self {
-        Distribution { histogram: empty_histogram(), sum: 0, squares: 0, min: u64::MAX, max: 0 }
+        Distribution { histogram: None, sum: 0, squares: 0, min: u64::MAX, max: 0 }
     }
 }
 
 impl Distribution {
     /// Counts one time in nanoseconds.
     pub fn add(&mut self, ns: u64) {
-        self.histogram.saturating_record(ns);
+        self.histogram.get_or_insert_with(|| Box::new(empty_histogram())).saturating_record(ns);
         self.sum += u128::from(ns);
         self.squares = self.squares.saturating_add(u128::from(ns) * u128::from(ns));
         self.min = self.min.min(ns);
@@ -73,7 +79,11 @@ impl Distribution {
 
     /// Merges `other`.
     pub fn merge(&mut self, other: &Distribution) {
-        self.histogram.add(&other.histogram).expect("both have the same bounds");
+        match (&mut self.histogram, &other.histogram) {
+            (_, None) => {}
+            (None, theirs) => self.histogram.clone_from(theirs),
+            (Some(mine), Some(theirs)) => mine.add(&**theirs).expect("both have the same bounds"),
+        }
         self.sum += other.sum;
         self.squares = self.squares.saturating_add(other.squares);
         self.min = self.min.min(other.min);
@@ -82,7 +92,7 @@ impl Distribution {
 
     /// How many times were counted.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram().len()
     }
 
     /// Exact sum in nanoseconds.
@@ -92,7 +102,7 @@ impl Distribution {
 
     /// The histogram itself, for export.
     pub fn histogram(&self) -> &Histogram<u64> {
-        &self.histogram
+        self.histogram.as_deref().unwrap_or(&NOTHING)
     }
 
     /// The figures; `None` if nothing was counted.
@@ -133,7 +143,7 @@ impl Distribution {
 
     /// A histogram bucket ends above its values, so the exact bounds are kept.
     fn quantile(&self, q: f64) -> u64 {
-        self.histogram.value_at_quantile(q).clamp(self.min, self.max)
+        self.histogram().value_at_quantile(q).clamp(self.min, self.max)
     }
 
     /// A percentile, if at least one request lies above it; 100 is the greatest value.
@@ -160,7 +170,7 @@ impl Fits for Distribution {
         // Rounding a mean adds half of the count.
         let rounded = self.sum.checked_add(count / 2);
         match count {
-            0 => *self == Distribution::default(),
+            0 => (self.sum, self.squares, self.min, self.max) == (0, 0, u64::MAX, 0),
             _ => self.min <= self.max && rounded.is_some_and(|sum| sum / count <= u128::from(self.max)),
         }
     }

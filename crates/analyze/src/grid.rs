@@ -5,8 +5,9 @@ use crate::axis::OverTime;
 use crate::class::CLASSES;
 use crate::fits::Fits;
 use crate::{Class, Row, TimeAxis, row_of};
-use serde::de::Error;
+use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 
 /// Columns of a tile. Tiles are the unit of storage in a report.
 pub const TILE_COLUMNS: usize = 256;
@@ -43,6 +44,10 @@ type Block = [[u32; BLOCK_SLOTS]; BLOCK_COLUMNS];
 struct Tile(Vec<Option<Box<Block>>>);
 
 impl Tile {
+    fn no_requests() -> Box<Block> {
+        Box::new([[0; BLOCK_SLOTS]; BLOCK_COLUMNS])
+    }
+
     fn place(column: usize, slot: usize) -> usize {
         column / BLOCK_COLUMNS * BLOCK_ROWS + slot / BLOCK_SLOTS
     }
@@ -52,8 +57,7 @@ impl Tile {
         if self.0.is_empty() {
             self.0 = vec![None; BLOCKS];
         }
-        let empty = || Box::new([[0; BLOCK_SLOTS]; BLOCK_COLUMNS]);
-        let block = self.0[Tile::place(column, slot)].get_or_insert_with(empty);
+        let block = self.0[Tile::place(column, slot)].get_or_insert_with(Tile::no_requests);
         block[column % BLOCK_COLUMNS][slot % BLOCK_SLOTS] += count;
     }
 
@@ -93,37 +97,80 @@ impl Tile {
     }
 }
 
-/// A tile is stored as its counts in the order of its blocks, each with the number of cells without requests before it.
+/// A tile is stored as its counts in the order of its blocks, each with the number of cells without requests before it. Very many of them
+/// are read at once, so they are packed here: seven bits a byte, the lowest first (LEB128).
 impl Serialize for Tile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let blocks = self.0.iter().enumerate().filter_map(|(place, block)| Some((place, block.as_deref()?)));
         let cells = blocks.flat_map(|(place, block)| (place * BLOCK_CELLS..).zip(block.as_flattened()));
-        let mut next = 0;
-        let gaps = cells.filter(|(_, count)| **count > 0).map(|(cell, count)| {
-            let gap = cell - next;
+        let (mut bytes, mut next) = (Vec::new(), 0);
+        for (cell, count) in cells.filter(|(_, count)| **count > 0) {
+            push(&mut bytes, (cell - next) as u32);
+            push(&mut bytes, *count);
             next = cell + 1;
-            (gap, *count)
-        });
-        serializer.collect_seq(gaps)
+        }
+        serializer.serialize_bytes(&bytes)
     }
 }
 
 impl<'de> Deserialize<'de> for Tile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tile, D::Error> {
-        let mut tile = Tile::default();
-        let mut next = 0usize;
-        for (gap, count) in Vec::<(usize, u32)>::deserialize(deserializer)? {
-            let cell = next.saturating_add(gap);
-            if cell >= BLOCKS * BLOCK_CELLS {
-                return Err(D::Error::custom("a count lies beyond the end of its tile"));
+        struct Packed;
+        impl Visitor<'_> for Packed {
+            type Value = Tile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the counts of a tile")
             }
-            let (place, within) = (cell / BLOCK_CELLS, cell % BLOCK_CELLS);
-            let column = place / BLOCK_ROWS * BLOCK_COLUMNS + within / BLOCK_SLOTS;
-            tile.add(column, place % BLOCK_ROWS * BLOCK_SLOTS + within % BLOCK_SLOTS, count);
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Tile, E> {
+                Tile::unpacked(bytes).ok_or_else(|| E::invalid_value(Unexpected::Bytes(bytes), &self))
+            }
+        }
+        deserializer.deserialize_bytes(Packed)
+    }
+}
+
+impl Tile {
+    /// The tile of packed counts; `None` if one of them lies beyond its end.
+    fn unpacked(mut bytes: &[u8]) -> Option<Tile> {
+        let mut tile = Tile::default();
+        let mut next = 0;
+        if !bytes.is_empty() {
+            tile.0 = vec![None; BLOCKS];
+        }
+        while !bytes.is_empty() {
+            let cell = next + pop(&mut bytes)? as usize;
+            let block = tile.0.get_mut(cell / BLOCK_CELLS)?.get_or_insert_with(Tile::no_requests);
+            block.as_flattened_mut()[cell % BLOCK_CELLS] = pop(&mut bytes)?;
             next = cell + 1;
         }
-        Ok(tile)
+        Some(tile)
     }
+}
+
+/// Packs a number.
+fn push(bytes: &mut Vec<u8>, mut number: u32) {
+    while number > 0x7f {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Takes the next number; `None` if it is not complete, or too large.
+#[inline]
+fn pop(bytes: &mut &[u8]) -> Option<u32> {
+    let mut number = 0;
+    for shift in (0..u32::BITS).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u32::from(byte & 0x7f) << shift;
+        if *byte <= 0x7f {
+            return Some(number);
+        }
+    }
+    None
 }
 
 impl CountGrid {
@@ -250,6 +297,19 @@ impl OverTime for CountGrid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tiles_are_stored_and_read_back() {
+        let mut tile = Tile::default();
+        assert_eq!(postcard::to_stdvec(&tile).unwrap(), [0]);
+        let cells = [(0, 0, 1), (31, 7, 300), (32, 0, 5), (255, SLOTS - 1, u32::MAX)];
+        cells.iter().for_each(|(column, slot, count)| tile.add(*column, *slot, *count));
+        let stored = postcard::to_stdvec(&tile).unwrap();
+        assert_eq!(postcard::from_bytes::<Tile>(&stored).unwrap(), tile);
+        for wrong in [&[0x80][..], &[0], &[0xff, 0xff, 0xff, 0xff, 0x0f, 1], &[0x80; 6]] {
+            assert_eq!(Tile::unpacked(wrong), None, "{wrong:?}");
+        }
+    }
 
     #[test]
     fn partition_and_marginal_count_every_request() {

@@ -21,7 +21,6 @@ const NARROWEST_DISTRIBUTION: u32 = NARROWEST + 3;
 
 /// Reads and writes that were due in a slice of time. Failed and unfinished ones are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(from = "LossRow", into = "LossRow")]
 pub struct LossSlice {
     /// Completed requests.
     pub requests: u64,
@@ -45,47 +44,6 @@ pub struct LossSlice {
     pub last_completed_ns: u64,
     /// Requests of any operation that completed in this slice, whenever they were due.
     pub completions: u64,
-}
-
-/// A slice as it is stored: thousands of them would repeat the names of the fields.
-type LossRow = (u64, u128, u128, u128, u128, u64, u64, u64, Option<(u64, u64)>, u64, u64);
-
-impl From<LossRow> for LossSlice {
-    fn from(row: LossRow) -> LossSlice {
-        let (requests, latency_ns, delay_ns, conflict_ns, turn_ns, max_response_ns, ..) = row;
-        let (.., bytes, writes, due, last_completed_ns, completions) = row;
-        LossSlice {
-            requests,
-            latency_ns,
-            delay_ns,
-            conflict_ns,
-            turn_ns,
-            max_response_ns,
-            bytes,
-            writes,
-            due,
-            last_completed_ns,
-            completions,
-        }
-    }
-}
-
-impl From<LossSlice> for LossRow {
-    fn from(slice: LossSlice) -> LossRow {
-        (
-            slice.requests,
-            slice.latency_ns,
-            slice.delay_ns,
-            slice.conflict_ns,
-            slice.turn_ns,
-            slice.max_response_ns,
-            slice.bytes,
-            slice.writes,
-            slice.due,
-            slice.last_completed_ns,
-            slice.completions,
-        )
-    }
 }
 
 /// Most targets that are kept apart: each has up to [`DISTRIBUTIONS`] distributions.

@@ -5,19 +5,20 @@
 //! fixed memory and constant time for each request:
 //!
 //! - the *integral* of the number over each column, exact to the nanosecond: time-weighted means are exact;
-//! - the *number itself* at a million equidistant instants (65 536 where memory is scarce), exact at each of them: least,
+//! - the *number itself* at a million equidistant instants (65 536 with coarse columns), exact at each of them: least,
 //!   median and greatest number of a column are those of its instants. A peak shorter than the distance of two instants may
 //!   fall between them; the engine's own maximum in the summary does not miss it.
 
 use crate::axis::fold_pairs;
 use crate::fits::Fits;
-use crate::{Class, Scope, TimeAxis, memory};
+use crate::resolution::Resolution;
+use crate::{Class, Scope, TimeAxis};
 use serde::{Deserialize, Serialize};
 
 /// Maximum instants at which the number is known.
 const FINE_STEPS: usize = 1 << 20;
-/// Maximum instants where memory is scarce (see [`spare_memory`](crate::spare_memory)).
-const SCARCE_STEPS: usize = 1 << 16;
+/// Maximum instants with coarse columns.
+const COARSE_STEPS: usize = 1 << 16;
 
 /// Number of requests in a state over time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +31,7 @@ pub struct Occupancy {
     /// Nanoseconds of requests that fill a column partly.
     #[serde(with = "crate::sparse")]
     partial: Vec<u128>,
-    /// Change of the number from the instant before to this one.
+    /// Change of the number from the instant before to this one; empty without a request.
     #[serde(with = "crate::sparse")]
     change: Vec<i32>,
 }
@@ -51,11 +52,11 @@ pub struct Band {
 impl Occupancy {
     /// An empty occupancy for a run that ends at about `end_ns`, with at most `most` columns, a power of two. Both axes
     /// widen as later times are added.
-    pub fn new(end_ns: u64, most: usize) -> Occupancy {
-        let steps = memory::of(FINE_STEPS, SCARCE_STEPS);
+    pub(crate) fn new(end_ns: u64, most: usize, resolution: Resolution) -> Occupancy {
+        let steps = resolution.of(FINE_STEPS, COARSE_STEPS);
         let (columns, instants) = (TimeAxis::new(end_ns, most), TimeAxis::new(end_ns, steps));
         let (whole, partial) = (vec![0; most + 1], vec![0; most]);
-        Occupancy { columns, instants, whole, partial, change: vec![0; steps + 1] }
+        Occupancy { columns, instants, whole, partial, change: Vec::new() }
     }
 
     /// The columns of the exact means.
@@ -84,6 +85,9 @@ impl Occupancy {
         }
         // The instants inside are those from the first at or after the start to the last before the end.
         let (from, to) = (self.instants.next_column(begin_ns), self.instants.next_column(end_ns));
+        if self.change.is_empty() {
+            self.change.resize(self.instants.most() + 1, 0);
+        }
         self.change[from] += 1;
         self.change[to] -= 1;
     }
@@ -137,7 +141,10 @@ impl Occupancy {
         // Counts of another process may be wrong, and must not end this one.
         self.whole.iter_mut().zip(&other.whole).for_each(|(m, t)| *m = m.saturating_add(*t));
         self.partial.iter_mut().zip(&other.partial).for_each(|(m, t)| *m = m.saturating_add(*t));
-        self.change.iter_mut().zip(&other.change).for_each(|(m, t)| *m = m.saturating_add(*t));
+        match self.change.is_empty() {
+            true => self.change = other.change,
+            false => self.change.iter_mut().zip(&other.change).for_each(|(m, t)| *m = m.saturating_add(*t)),
+        }
     }
 
     fn match_axes(&mut self, other: &Occupancy) {
@@ -189,8 +196,8 @@ impl Occupancy {
         let count = self.columns.end_ns().div_ceil(span) as usize;
         let mut groups: Vec<Vec<u64>> = vec![Vec::new(); count];
         let mut level = 0i64;
-        for (instant, change) in self.change[..self.instants.columns()].iter().enumerate() {
-            level += i64::from(*change);
+        for instant in 0..self.instants.columns() {
+            level += i64::from(self.change.get(instant).copied().unwrap_or(0));
             let group = (instant as u64 * self.instants.width_ns() / span) as usize;
             groups[group.min(count - 1)].push(u64::try_from(level).unwrap_or(0));
         }
@@ -209,10 +216,11 @@ fn is_level<T: Copy + Into<i64>>(changes: &[T]) -> bool {
 
 impl Fits for Occupancy {
     fn fits(&self, own: &Self) -> bool {
-        let lengths = |of: &Self| (of.whole.len(), of.partial.len(), of.change.len());
+        let lengths = |of: &Self| (of.whole.len(), of.partial.len());
         self.columns.fits(&own.columns)
             && self.instants.fits(&own.instants)
             && lengths(self) == lengths(own)
+            && [0, own.instants.most() + 1].contains(&self.change.len())
             && is_level(&self.whole)
             && is_level(&self.change)
     }
@@ -230,8 +238,8 @@ impl Fits for ClassOccupancy {
 
 impl ClassOccupancy {
     /// Empty occupancies; see [`Occupancy::new`].
-    pub fn new(end_ns: u64, most: usize) -> ClassOccupancy {
-        ClassOccupancy(std::array::from_fn(|_| Occupancy::new(end_ns, most)))
+    pub(crate) fn new(end_ns: u64, most: usize, resolution: Resolution) -> ClassOccupancy {
+        ClassOccupancy(std::array::from_fn(|_| Occupancy::new(end_ns, most, resolution)))
     }
 
     /// The sum of the classes of a scope.
@@ -269,9 +277,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn occupancy(end_ns: u64, most: usize) -> Occupancy {
+        Occupancy::new(end_ns, most, Resolution::Fine)
+    }
+
     #[test]
     fn matches_hand_calculation() {
-        let mut o = Occupancy::new(1023, 8);
+        let mut o = occupancy(1023, 8);
         o.add(50, 250);
         o.add(150, 151);
         o.add(900, 999);
@@ -290,7 +302,7 @@ mod tests {
             spans in prop::collection::vec((0u64..500, 0u64..500), 0..40), most in 0u32..6, split in 0usize..40,
         ) {
             let of = |spans: &[(u64, u64)], end: u64| {
-                let mut o = Occupancy::new(end, 1 << most);
+                let mut o = occupancy(end, 1 << most);
                 spans.iter().for_each(|(begin, length)| o.add(*begin, begin + length));
                 o
             };
@@ -309,7 +321,7 @@ mod tests {
 
         #[test]
         fn unknown_run_length_yields_the_same_levels(gap in 1u64..2_000, length in 1u64..3_000) {
-            let (mut narrow, mut wide) = (Occupancy::new(0, 8), Occupancy::new(6_000_000 * 700, 8));
+            let (mut narrow, mut wide) = (occupancy(0, 8), occupancy(6_000_000 * 700, 8));
             for i in 0..3_000 {
                 let begin = i * gap * 700;
                 narrow.add(begin, begin + length * 700);
@@ -327,7 +339,7 @@ mod tests {
 
         #[test]
         fn folding_keeps_levels_at_instants(spans in prop::collection::vec((0u64..500, 0u64..500), 0..40)) {
-            let mut o = Occupancy::new(1023, 8);
+            let mut o = occupancy(1023, 8);
             spans.iter().for_each(|(begin, length)| o.add(*begin, begin + length));
             o.fold_instants();
             o.fold_instants();

@@ -3,6 +3,7 @@
 use crate::correlation::Against;
 use crate::demand::Demand;
 use crate::diagrams::series_columns;
+use crate::resolution::Resolution;
 use crate::sweep::Sweep;
 use crate::{Class, Correlation, Reorder, TimeAxis, TurnSeries};
 use iosonar_archive::Record;
@@ -155,7 +156,7 @@ pub struct Ordered {
 impl Ordered {
     /// Empty counts.
     pub fn new() -> Ordered {
-        let series = TurnSeries::new(TimeAxis::new(0, series_columns()));
+        let series = TurnSeries::new(TimeAxis::new(0, series_columns(Resolution::here())));
         let turns = CompletedTurns { order: Reorder::new(), series };
         Ordered { flights: TimeByCount::new(), backlog: TimeByCount::new(), turns }
     }

@@ -26,6 +26,7 @@ pub struct OtherOp {
 /// Counters of one operation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct OtherTally {
+    #[serde(with = "crate::named")]
     counts: Counts,
     latency: Distribution,
     delay: Distribution,

@@ -2,10 +2,16 @@
 //! records; only what needs the order of all requests is not among them.
 
 use crate::fits::{ByTarget, Fits};
-use crate::{Detail, Diagrams, Limits, Tally, is_memory_scarce};
+use crate::resolution::Resolution;
+use crate::{Detail, Diagrams, Limits, Tally, is_memory_scarce, memory};
 use iosonar_archive::Record;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+/// Most threads that read and merge counts: each has some MiB of them.
+const MOST_WORKERS: usize = 4;
 
 /// Scope of the counting. Parts can be merged if it is the same for all.
 #[derive(Debug, Clone, Copy)]
@@ -18,9 +24,13 @@ pub struct Counted<'a> {
     pub diagrams: Option<Detail>,
 }
 
+/// First bytes of stored counts. The number is raised with every change of what is counted.
+const MAGIC: &[u8] = b"iosonar counts 1\n";
+
 /// Counts of some of the records of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Partial {
+    resolution: Resolution,
     pub(crate) records: u64,
     pub(crate) tally: Option<Tally>,
     pub(crate) diagrams: Option<Diagrams>,
@@ -32,13 +42,26 @@ impl Partial {
         Partial::lasting(counted, 0, None)
     }
 
+    /// No records of a part of a run that has this number of parts. With very many parts, columns of pictures are wide, and the sample
+    /// is small.
+    pub fn one_of(parts: usize, counted: Counted<'_>) -> Partial {
+        Partial::with_columns(Resolution::for_parts(parts), counted, 0)
+    }
+
     /// No records of a run that lasts until about `end_ns`.
     pub(crate) fn lasting(counted: Counted<'_>, end_ns: u64, throughput_window_ns: Option<u64>) -> Partial {
-        let diagrams = |detail| Diagrams::new(end_ns, detail).with_throughput_windows(throughput_window_ns);
+        let mut partial = Partial::with_columns(Resolution::here(), counted, end_ns);
+        partial.diagrams =
+            partial.diagrams.map(|diagrams| diagrams.with_throughput_windows(throughput_window_ns));
+        partial
+    }
+
+    fn with_columns(resolution: Resolution, counted: Counted<'_>, end_ns: u64) -> Partial {
         Partial {
+            resolution,
             records: 0,
             tally: counted.limits.map(|limits| Tally::new(counted.targets, limits)),
-            diagrams: counted.diagrams.map(diagrams),
+            diagrams: counted.diagrams.map(|detail| Diagrams::with_columns(end_ns, detail, resolution)),
         }
     }
 
@@ -84,20 +107,39 @@ impl Partial {
         self
     }
 
-    /// The counts as JSON, for [`Partial::merge_json`].
+    /// The counts as bytes, for [`Partial::stored`].
     ///
-    /// # Errors
-    /// Writing failed.
-    pub fn write_json(&self, to: impl io::Write) -> io::Result<()> {
-        serde_json::to_writer(to, self).map_err(io::Error::from)
+    /// # Panics
+    /// Never: what is counted has a stored form.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        Partial::framed(&postcard::to_stdvec(self).expect("all counts are of types that can be stored"))
     }
 
-    /// The counts that another process has written as JSON, perhaps with other limits.
+    /// Stored counts with these bytes as the counts, for tests of bytes of others.
+    #[doc(hidden)]
+    pub fn framed(counts: &[u8]) -> Vec<u8> {
+        let mut bytes = [MAGIC, counts].concat();
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// The counts that another process has stored, perhaps with other limits or wider columns.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if they are damaged, or counts of something else.
-    pub fn of_json(counted: Counted<'_>, json: &[u8]) -> io::Result<Partial> {
-        parsed(json, &Partial::new(counted))
+    pub fn stored(counted: Counted<'_>, bytes: &[u8]) -> io::Result<Partial> {
+        let counts = decoded(bytes)?;
+        let own = Partial::with_columns(counts.resolution, counted, 0);
+        match counts.fits(&own) {
+            true => Ok(counts),
+            false => Err(invalid("its counts are those of another plan")),
+        }
+    }
+
+    /// Scope of the counting, and the columns.
+    fn kind(&self) -> (Resolution, Option<usize>, Option<Detail>) {
+        let (tally, diagrams) = (self.tally.as_ref(), self.diagrams.as_ref());
+        (self.resolution, tally.map(Tally::targets), diagrams.map(Diagrams::detail))
     }
 
     /// The limits of the tally.
@@ -105,40 +147,106 @@ impl Partial {
         self.tally.as_ref().map(Tally::limits)
     }
 
-    /// Merges counts that another process has written as JSON.
+    /// Merges counts that another process has stored, with the same limits and columns.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if they are damaged, or counts of something else; nothing is merged then.
-    pub fn merge_json(&mut self, json: &[u8]) -> io::Result<()> {
-        self.merge_like(parsed(json, self)?)
+    pub fn merge_stored(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let other = decoded(bytes)?;
+        match other.resolution == self.resolution && other.fits(self) {
+            true => self.merge_like(other),
+            false => Err(invalid("these are counts of another plan, or of a process with other memory")),
+        }
     }
 
-    /// Merges counts with the same limits.
+    /// Merges counts from elsewhere.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if their limits differ; nothing is merged then.
+    /// [`io::ErrorKind::InvalidData`] if these are counts of something else, with other limits or other columns; nothing is merged then.
     pub fn merge_like(&mut self, other: Partial) -> io::Result<()> {
-        if other.limits() != self.limits() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "these are counts with other limits"));
-        }
+        self.check_like(&other)?;
         self.merge(other);
         Ok(())
     }
+
+    /// Whether the same is counted.
+    fn check_like(&self, other: &Partial) -> io::Result<()> {
+        if other.limits() != self.limits() {
+            return Err(invalid("these are counts with other limits"));
+        }
+        match other.kind() == self.kind() {
+            true => Ok(()),
+            false => Err(invalid("these are counts of another plan, or of a process with other memory")),
+        }
+    }
 }
 
-/// Counts of which figures can be made like those of `own`.
-fn parsed(json: &[u8], own: &Partial) -> io::Result<Partial> {
-    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-    let damaged = |error| invalid(format!("its counts are damaged, or of another version ({error})"));
-    let counts: Partial = serde_json::from_slice(json).map_err(damaged)?;
-    match counts.fits(own) {
-        true => Ok(counts),
-        false if is_memory_scarce() => {
-            Err(invalid("its counts are those of a process with more memory than this one may use".into()))
+/// Merges the counts of several parts, each read by `read`; `None` for one without counts. Returns what could be merged, and the errors of the
+/// others with their numbers. All have to be like those of the first part that can be read.
+pub fn merge_parts(
+    parts: usize,
+    read: impl Fn(usize) -> io::Result<Option<Partial>> + Sync,
+) -> (Option<Partial>, Vec<(usize, io::Error)>) {
+    let mut failed = Vec::new();
+    let mut numbers = 0..parts;
+    let first = numbers.find_map(|number| match read(number) {
+        Ok(own) => own,
+        Err(error) => {
+            failed.push((number, error));
+            None
         }
-        false => {
-            Err(invalid("its counts are those of another plan, or of a process with little memory".into()))
+    });
+    let Some(mut all) = first else { return (None, failed) };
+    let next = AtomicUsize::new(numbers.start);
+    let work = || {
+        let (mut merged, mut failed) = (None, Vec::new());
+        let numbers =
+            std::iter::repeat_with(|| next.fetch_add(1, Relaxed)).take_while(|number| *number < parts);
+        for number in numbers {
+            let added = read(number).and_then(|own| own.map_or(Ok(()), |own| add(&mut merged, own, &all)));
+            failed.extend(added.err().map(|error| (number, error)));
         }
+        (merged, failed)
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(memory::of(MOST_WORKERS, 1));
+    let done: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("merging does not panic")).collect()
+    });
+    for (merged, of_worker) in done {
+        failed.extend(of_worker);
+        merged.into_iter().for_each(|merged| all.merge(merged));
+    }
+    failed.sort_by_key(|(number, _)| *number);
+    (Some(all), failed)
+}
+
+/// Adds counts like these.
+fn add(merged: &mut Option<Partial>, own: Partial, like: &Partial) -> io::Result<()> {
+    like.check_like(&own)?;
+    match merged {
+        Some(merged) => merged.merge(own),
+        None => *merged = Some(own),
+    }
+    Ok(())
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// The counts of [`Partial::to_bytes`].
+fn decoded(bytes: &[u8]) -> io::Result<Partial> {
+    let body = bytes.strip_prefix(MAGIC).ok_or_else(|| invalid("its counts are of another version"))?;
+    let (body, sum) = body.split_last_chunk().ok_or_else(|| invalid("its counts are not complete"))?;
+    let damaged = || invalid("its counts are damaged");
+    if crc32fast::hash(&bytes[..MAGIC.len() + body.len()]) != u32::from_le_bytes(*sum) {
+        return Err(damaged());
+    }
+    let counts: Partial = postcard::from_bytes(body).map_err(|_| damaged())?;
+    match is_memory_scarce() && counts.resolution == Resolution::Fine {
+        true => Err(invalid("its counts are those of a process with more memory than this one may use")),
+        false => Ok(counts),
     }
 }
 
@@ -160,18 +268,19 @@ impl Fits for Partial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::any_records;
+    use crate::testing::{any_records, record};
     use crate::{Wanted, pass};
+    use iosonar_plan::Op;
     use proptest::prelude::*;
 
     fn counted(limits: &Limits) -> Counted<'_> {
         Counted { targets: 2, limits: Some(limits), diagrams: Some(Detail::Full) }
     }
 
-    fn json_of(partial: &Partial) -> Vec<u8> {
-        let mut json = Vec::new();
-        partial.write_json(&mut json).unwrap();
-        json
+    fn of(records: &[Record]) -> Partial {
+        let mut counts = Partial::new(counted(&Limits::default()));
+        records.iter().for_each(|record| counts.add(0, record));
+        counts
     }
 
     proptest! {
@@ -186,7 +295,7 @@ mod tests {
                 let mut some = Partial::new(counted(&limits));
                 let numbered = (0..).zip(&records).skip(part).step_by(parts);
                 numbered.for_each(|(number, record)| some.add(number, record));
-                merged.merge_json(&json_of(&some)).unwrap();
+                merged.merge_like(Partial::stored(counted(&limits), &some.to_bytes()).unwrap()).unwrap();
             }
             prop_assert_eq!(merged.records(), records.len() as u64);
             let mut tally = merged.tally.unwrap();
@@ -200,20 +309,89 @@ mod tests {
         }
 
         #[test]
-        fn damaged_counts_are_refused_or_harmless(records in any_records(), at: prop::sample::Index, digit in 0u8..10) {
+        fn damaged_counts_are_refused(records in any_records(), at: prop::sample::Index, change in 1u8..) {
+            let mut bytes = of(&records).to_bytes();
+            let place = at.index(bytes.len());
+            bytes[place] ^= change;
+            prop_assert!(Partial::stored(counted(&Limits::default()), &bytes).is_err());
+            prop_assert!(Partial::stored(counted(&Limits::default()), &bytes[..place]).is_err());
+        }
+
+        #[test]
+        fn counts_of_a_hostile_process_are_refused_or_harmless(records in any_records(), at: prop::sample::Index, byte: u8) {
             let limits = Limits::default();
-            let mut some = Partial::new(counted(&limits));
-            records.iter().for_each(|record| some.add(0, record));
-            let mut json = json_of(&some);
-            let digits: Vec<usize> = (0..json.len()).filter(|place| json[*place].is_ascii_digit()).collect();
-            json[digits[at.index(digits.len())]] = b'0' + digit;
-            let mut merged = Partial::new(counted(&limits));
-            if merged.merge_json(&json).is_ok() {
+            let stored = of(&records).to_bytes();
+            let mut body = stored[MAGIC.len()..stored.len() - 4].to_vec();
+            let place = at.index(body.len());
+            // A byte without its upper bit is no longer number than the one before.
+            body[place] = body[place] & 0x80 | byte & 0x7f;
+            if let Ok(some) = Partial::stored(counted(&limits), &Partial::framed(&body)) {
+                let mut merged = Partial::new(counted(&limits));
+                merged.merge_like(some).unwrap();
                 let tally = merged.tally.as_ref().unwrap();
                 let _ = (tally.latency().all.stats(), tally.percentiles(&[]), tally.losses().slices().len());
                 merged.diagrams.as_mut().unwrap().finish(crate::Ordered::new());
             }
         }
+
+        #[test]
+        fn very_many_parts_merge_to_one_with_wide_columns(records in any_records()) {
+            let limits = Limits::default();
+            let mut merged = Partial::one_of(1_000, counted(&limits));
+            for some in records.chunks(9) {
+                let mut part = Partial::one_of(1_000, counted(&limits));
+                some.iter().for_each(|record| part.add(0, record));
+                merged.merge_like(Partial::stored(counted(&limits), &part.to_bytes()).unwrap()).unwrap();
+            }
+            let mut whole = Partial::one_of(1_000, counted(&limits));
+            records.iter().for_each(|record| whole.add(0, record));
+            for counts in [&mut merged, &mut whole] {
+                counts.diagrams.as_mut().unwrap().finish(crate::Ordered::new());
+            }
+            prop_assert!(merged == whole);
+            prop_assert!(Partial::new(counted(&limits)).merge_like(merged).is_err());
+        }
+    }
+
+    /// Another form is another version: raise the number in [`MAGIC`]. `BLESS=1` writes the seed of the fuzz target again.
+    #[test]
+    fn the_form_of_this_version_does_not_change() {
+        let limits = Limits::default();
+        let mut counts = Partial::new(Counted { targets: 1, ..counted(&limits) });
+        for (number, at) in [0, 1_000, 900_000].into_iter().enumerate() {
+            counts.add(number as u64, &record(number as u64, Op::Read, at, at + 50, at + 80_000));
+        }
+        let stored = counts.to_bytes();
+        let body = &stored[MAGIC.len()..stored.len() - 4];
+        let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/counts/three_reads");
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(seed, body).unwrap();
+        }
+        assert!(std::fs::read(seed).unwrap() == body, "BLESS=1 writes it again");
+    }
+
+    #[test]
+    fn a_part_that_cannot_be_read_does_not_affect_the_others() {
+        let one = |number: usize| of(&[record(number as u64, Op::Read, 0, 50, 80_000 + number as u64)]);
+        let read = |number| match number {
+            3 => Err(invalid("lost")),
+            4 => Ok(None),
+            number => Ok(Some(one(number))),
+        };
+        let (merged, failed) = merge_parts(20, read);
+        assert_eq!(merged.unwrap().records(), 18);
+        assert_eq!(
+            failed.iter().map(|(number, why)| (*number, why.to_string())).collect::<Vec<_>>(),
+            [(3, "lost".into())]
+        );
+        assert!(merge_parts(0, |_| Ok(None)).0.is_none());
+        // One with other columns is named, whichever thread reads it.
+        let limits = Limits::default();
+        let mixed = |number| {
+            Ok(Some(if number == 7 { Partial::one_of(1_000, counted(&limits)) } else { one(number) }))
+        };
+        let (merged, failed) = merge_parts(20, mixed);
+        assert_eq!((merged.unwrap().records(), failed.len(), failed[0].0), (19, 1, 7));
     }
 
     #[test]
@@ -226,9 +404,12 @@ mod tests {
             Counted { diagrams: Some(Detail::Course), ..counted(&limits) },
         ];
         for other in others {
-            let why = own.merge_json(&json_of(&Partial::new(other))).unwrap_err().to_string();
-            assert!(why.starts_with("its counts are those of another plan"), "{why}");
+            let bytes = Partial::new(other).to_bytes();
+            let why = Partial::stored(counted(&limits), &bytes).unwrap_err().to_string();
+            assert_eq!(why, "its counts are those of another plan");
+            assert!(own.merge_like(Partial::new(other)).is_err());
         }
-        assert!(own.merge_json(b"{\"records\":1}").is_err());
+        let why = Partial::stored(counted(&limits), b"{\"records\":1}").unwrap_err().to_string();
+        assert_eq!(why, "its counts are of another version");
     }
 }

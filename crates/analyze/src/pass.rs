@@ -107,8 +107,8 @@ pub fn pass(
     limits: &Limits,
     wanted: &Wanted,
 ) -> io::Result<PassResults> {
-    let elsewhere = records.counts_elsewhere()?;
-    let elsewhere = elsewhere.map(|json| kept(json.as_bytes(), targets, limits, wanted)).transpose()?;
+    let elsewhere = records.counts_elsewhere(targets)?;
+    let elsewhere = elsewhere.map(|counts| kept(counts, limits, wanted)).transpose()?;
     thread::scope(|scope| {
         let mut consumers = Consumers::default();
         let pictures = (wanted.diagrams == Some(Detail::Full))
@@ -157,13 +157,11 @@ pub fn pass(
 }
 
 /// Counts that were made elsewhere, as far as they are wanted. Their limits are those of the run.
-fn kept(json: &[u8], targets: usize, limits: &Limits, wanted: &Wanted) -> io::Result<Partial> {
-    let counted = Counted { targets, limits: Some(limits), diagrams: Some(Detail::Full) };
+fn kept(mut kept: Partial, limits: &Limits, wanted: &Wanted) -> io::Result<Partial> {
     if wanted.throughput_window_ns.is_some() {
         let why = "its records are elsewhere, and have not been counted in windows of this width: leave --throughput-window out";
         return Err(io::Error::other(why));
     }
-    let mut kept = Partial::of_json(counted, json)?;
     let counted_with = kept.limits().unwrap_or_default();
     if ![counted_with, Limits::default()].contains(limits) {
         let why = format!(
@@ -191,6 +189,26 @@ pub fn count(records: &dyn Records, counted: Counted<'_>, parts: Range<usize>) -
         })?;
     }
     Ok(counts)
+}
+
+impl Diagrams {
+    /// Reads all records once, in one thread.
+    pub fn compute(records: &dyn Records) -> io::Result<Diagrams> {
+        let mut diagrams = Diagrams::new(records.end_hint_ns().unwrap_or(0), Detail::Full);
+        let mut ordered = Ordered::new();
+        for part in 0..records.parts() {
+            let mut number = records.records_before(part).unwrap_or(0);
+            records.read_part(part, Diagrams::FIELDS, &mut |piece| {
+                for record in piece {
+                    diagrams.add(number, record);
+                    Step::of(record).iter().for_each(|step| ordered.add(step));
+                    number += 1;
+                }
+            })?;
+        }
+        diagrams.finish(ordered);
+        Ok(diagrams)
+    }
 }
 
 /// Runs the wanted number of readers, and merges their partials.

@@ -1,6 +1,6 @@
 //! Source of records for the analysis: parts that can be read concurrently.
 
-use crate::DISPLACEMENT;
+use crate::{DISPLACEMENT, Partial};
 use iosonar_archive::{Fields, Record};
 use std::io;
 
@@ -37,12 +37,12 @@ pub trait Records: Sync {
         DISPLACEMENT
     }
 
-    /// Counts of all records that were made elsewhere, as JSON of [`Partial`](crate::Partial); `None` if they are counted here. The
-    /// records may stay elsewhere, too.
+    /// Counts of all records of a run with this number of targets that were made elsewhere; `None` if they are counted here. The records
+    /// may stay elsewhere, too.
     ///
     /// # Errors
     /// They cannot be read.
-    fn counts_elsewhere(&self) -> io::Result<Option<String>> {
+    fn counts_elsewhere(&self, _targets: usize) -> io::Result<Option<Partial>> {
         Ok(None)
     }
 

@@ -38,7 +38,6 @@ const SMALLEST: u32 = 9;
 
 /// A completed read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(from = "SampledRow", into = "SampledRow")]
 struct Sampled {
     target: u16,
     submitted_ns: u64,
@@ -49,42 +48,6 @@ struct Sampled {
     offset: u64,
     executed_bytes: u64,
     latency_ns: u64,
-}
-
-/// A request as it is stored: thousands of them would repeat the names of the fields.
-type SampledRow = (u16, u64, bool, bool, u64, u64, u64, u64);
-
-impl From<SampledRow> for Sampled {
-    fn from(row: SampledRow) -> Sampled {
-        let (target, submitted_ns, is_write, was_held, requested_bytes, offset, executed_bytes, latency_ns) =
-            row;
-        Sampled {
-            target,
-            submitted_ns,
-            is_write,
-            was_held,
-            requested_bytes,
-            offset,
-            executed_bytes,
-            latency_ns,
-        }
-    }
-}
-
-impl From<Sampled> for SampledRow {
-    fn from(one: Sampled) -> SampledRow {
-        let Sampled {
-            target,
-            submitted_ns,
-            is_write,
-            was_held,
-            requested_bytes,
-            offset,
-            executed_bytes,
-            latency_ns,
-        } = one;
-        (target, submitted_ns, is_write, was_held, requested_bytes, offset, executed_bytes, latency_ns)
-    }
 }
 
 /// Requests of some windows of the run, by their submission.

@@ -24,10 +24,12 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// One for each target, and one for records of targets that the plan does not have.
+    #[serde(with = "crate::named")]
     counts: Vec<TargetCounts>,
     /// Requests of the ramp that were submitted.
     pub(crate) ramp_submitted: u64,
     pub(crate) errors: Errors,
+    #[serde(with = "crate::named")]
     pub(crate) span: Span,
     pub(crate) above_latency: LimitCount,
     pub(crate) above_delay: LimitCount,
@@ -157,6 +159,11 @@ impl Tally {
         self.places.merge(&other.places);
         self.losses.merge(&other.losses);
         self.sample.merge(&other.sample);
+    }
+
+    /// Number of targets.
+    pub(crate) fn targets(&self) -> usize {
+        self.counts.len() - 1
     }
 
     /// Counts of all targets together.

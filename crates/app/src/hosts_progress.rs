@@ -76,9 +76,12 @@ impl HostsProgress {
             1 => String::new(),
             of => format!(" | phase {} of {of}: {}", now.phase.number + 1, one_line(now.phase.name)),
         };
+        let who = match now.parts.as_slice() {
+            [only] => one_line(&only.name).into_owned(),
+            several => format!("{} hosts", several.len()),
+        };
         let head = format!(
-            "{clock} | {} hosts{lost}{phase} | {} req/s | {}/s",
-            rows.len(),
+            "{clock} | {who}{lost}{phase} | {} req/s | {}/s",
             units::request_rate(sum(|speed| speed.requests)),
             units::bytes(sum(|speed| speed.bytes) as u64),
         );

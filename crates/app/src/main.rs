@@ -61,9 +61,7 @@ fn main() -> ExitCode {
     let cli = match parse(typed.args) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            if ranks::prints() {
-                output::print_lines(misused(&error, &words).trim_end());
-            }
+            output::print_lines(misused(&error, &words).trim_end());
             return Exit::Refused.into();
         }
         Err(help) => {
@@ -73,8 +71,7 @@ fn main() -> ExitCode {
             return Exit::Fine.into();
         }
     };
-    let notes = typed.notes.iter().filter(|_| ranks::prints());
-    notes.for_each(|note| output::print_message(format_args!("iosonar: {note}")));
+    typed.notes.iter().for_each(|note| output::print_message(format_args!("iosonar: {note}")));
     ended(run(cli.command))
 }
 
@@ -102,9 +99,7 @@ fn ended(result: Result<Exit, Failure>) -> ExitCode {
         // A reader that closes the pipe (`| head`) is no failure.
         Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
         Err(failure) => {
-            if ranks::prints() {
-                output::print_lines(format_args!("iosonar: {}", output::error_lines(&failure.text())));
-            }
+            output::print_lines(format_args!("iosonar: {}", output::error_lines(&failure.text())));
             ranks::abort(&failure);
             failure.exit.into()
         }

@@ -1,6 +1,6 @@
 //! Printing of messages, and names of results, for several commands.
 
-use crate::screen;
+use crate::{ranks, screen};
 use iosonar_host::output::unused;
 use iosonar_text::{lines, lines_or_json, one_line};
 use jiff::Timestamp;
@@ -34,9 +34,18 @@ pub fn print_json(value: &serde_json::Value) {
 }
 
 fn keep_or_print(escaped: String) {
+    // Several ranks have the same to say.
+    if !ranks::prints() {
+        return;
+    }
     if let Some(text) = screen::keep(escaped) {
         write_message(&text);
     }
+}
+
+/// Like [`print_lines`], on any rank.
+pub fn print_of_rank(text: impl Display) {
+    write_message(&lines(&text.to_string()));
 }
 
 fn write_message(escaped: &str) {

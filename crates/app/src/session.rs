@@ -4,6 +4,7 @@ use crate::args::common::{ProgressArg, ProgressArgs, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, print_message};
 use crate::progress::{self, ProgressOptions};
+use crate::ranks;
 use crate::signals::{self, Listener, Phase, PresentPhase};
 use crate::timings::Timings;
 use crate::together;
@@ -43,6 +44,9 @@ pub fn execute(
             "--deskew needs the records, which stay on the hosts: use --collect records, or leave --deskew out"
         )));
     }
+    if plan.has_ranks() {
+        return execute_on_ranks(&plan, args);
+    }
     if plan.has_processes() {
         return execute_together(plan, args);
     }
@@ -54,16 +58,36 @@ pub fn execute(
 
 /// The same for a plan that several processes execute.
 fn execute_together(plan: Plan, args: &SessionArgs) -> Result<Exit, Failure> {
-    if args.live {
-        return Err(Failure::refused(anyhow!(
-            "--live shows the requests of this process, and the plan has `executor`: remove one of them"
-        )));
-    }
+    refuse_live(args)?;
     let timings = Timings::new();
     let check = |info: &RunInfo| Ok(args.out.clone().unwrap_or_else(|| new_name(info)));
     let sent = args.hosts.send_program.clone();
     let (ended, _listener) = together::perform(&plan, &args.progress, sent, limits(args), check, &timings)?;
     finish(ended, args, timings)
+}
+
+/// The same for a plan of ranks: the first one prints the result.
+fn execute_on_ranks(plan: &Plan, args: &SessionArgs) -> Result<Exit, Failure> {
+    refuse_live(args)?;
+    let timings = Timings::new();
+    let name = |info: &RunInfo| args.out.clone().unwrap_or_else(|| new_name(info));
+    let executed = together::perform_on_ranks(plan, &args.progress, limits(args), name, &timings);
+    let finished = match executed {
+        Ok((Some(ended), _listener)) => finish(ended, args, timings),
+        Ok((None, _)) => Ok(Exit::Fine),
+        Err(failure) => Err(failure),
+    };
+    ranks::wait_for_first();
+    finished
+}
+
+fn refuse_live(args: &SessionArgs) -> Result<(), Failure> {
+    match args.live {
+        true => Err(Failure::refused(anyhow!(
+            "--live shows the requests of this process, and the plan has `executor`: remove one of them"
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn limits(args: &SessionArgs) -> Limits {

@@ -4,6 +4,7 @@ use crate::args::common::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::hosts_progress::HostsProgress;
 use crate::output::print_message;
+use crate::ranks;
 use crate::session::begin_session;
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
@@ -67,6 +68,25 @@ pub fn perform(
     let mut lines = HostsProgress::new(progress);
     let ended = assembled.execute(&session, &dir, |now| lines.show(now))?;
     listener.set_kept(format!("the records are in {}", shown(&dir)));
+    timings.end("merge");
+    Ok((ended, listener))
+}
+
+/// Executes a plan on the ranks of an MPI run. `name` names the directory of the result; only the first rank has one.
+pub fn perform_on_ranks(
+    plan: &Plan,
+    progress: &ProgressArgs,
+    limits: Limits,
+    name: impl FnOnce(&RunInfo) -> PathBuf,
+    timings: &Timings,
+) -> Result<(Option<Ended>, Listener), Failure> {
+    let (session, listener) = begin_session(timings, None)?;
+    listener.set_phase(Phase::Running);
+    let mut lines = HostsProgress::new(progress);
+    let ended = ranks::execute(&session, plan, limits, name, |now| lines.show(now))?;
+    if let Some(ended) = &ended {
+        listener.set_kept(format!("the records are in {}", shown(&ended.archive.dir())));
+    }
     timings.end("merge");
     Ok((ended, listener))
 }

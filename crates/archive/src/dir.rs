@@ -10,7 +10,7 @@ use crate::path::{PathCounts, PathWriter, RequestPath, read_paths};
 use crate::path_windows::PathWindows;
 use crate::{ARCHIVE_VERSION, ArchiveError, Record, RunInfo, RunState};
 use iosonar_evidence::{Environment, Series};
-use iosonar_os::bounded::{ARCHIVE_LIMIT, Unread, read_text};
+use iosonar_os::bounded::{self, ARCHIVE_LIMIT, Unread, read_text};
 use iosonar_os::create;
 use iosonar_os::made::Made;
 use iosonar_plan::{Plan, Stamp};
@@ -54,8 +54,8 @@ pub const HISTOGRAMS: &str = "histograms.hlog";
 
 /// Findings of each machine of a run on its part, as JSON.
 const HOSTS: &str = "hosts.json";
-/// Counts of records that stay elsewhere, as JSON.
-pub const COUNTS: &str = "counts.json";
+/// Counts of records that stay elsewhere.
+const COUNTS: &str = "counts.bin";
 
 /// Directory with the events of a recording.
 pub const EVENTS: &str = "events";
@@ -342,13 +342,13 @@ impl ArchiveWriter {
         write_whole(&self.dir.join(HOSTS), &format!("{reports:#}\n"))
     }
 
-    /// Writes the counts of records that stay elsewhere, as JSON.
+    /// Writes the counts of records that stay elsewhere, in their stored form.
     ///
     /// # Errors
     /// Writing failed.
-    pub fn write_counts(&self, json: &[u8]) -> Result<()> {
+    pub fn write_counts(&self, counts: &[u8]) -> Result<()> {
         let path = self.dir.join(COUNTS);
-        create::write_whole(&path, json).map_err(|e| ArchiveError::io(&path, e))
+        create::write_whole(&path, counts).map_err(|e| ArchiveError::io(&path, e))
     }
 
     /// Writes the extent maps of files, if any: one of them is in memory at a time. No file remains after an error.
@@ -748,19 +748,13 @@ impl Archive {
         self.json(HOSTS)
     }
 
-    /// Counts of records that stay elsewhere, as JSON; `None` if the archive has its records.
+    /// The stored counts of its records, which may stay elsewhere.
     ///
     /// # Errors
-    /// Reading failed.
-    pub fn counts_json(&self) -> Result<Option<String>> {
+    /// The archive has no counts, or reading failed.
+    pub fn counts(&self) -> Result<Vec<u8>> {
         let path = self.dir.join(COUNTS);
-        if !self.has_counts_only() {
-            return Ok(None);
-        }
-        match read_text(&path, ARCHIVE_LIMIT) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => Err(ArchiveError::io(&path, error.into())),
-        }
+        bounded::read(&path, ARCHIVE_LIMIT).map_err(|error| ArchiveError::io(&path, error.into()))
     }
 
     /// Whether its records stay elsewhere. A part of a run has its records beside their counts.

@@ -31,8 +31,8 @@ mod state;
 mod text;
 
 pub use dir::{
-    Archive, ArchiveWriter, COUNTS, DerivedLog, EVENTS, HISTOGRAMS, LOG, MadeRecords, PARTS, PATH_EVENTS,
-    PathFile, RECORDS, SERIES_LOG, SUMMARY, SeriesLog, is_kept_plan, is_whole, parse_sample, remove_archive,
+    Archive, ArchiveWriter, DerivedLog, EVENTS, HISTOGRAMS, LOG, MadeRecords, PARTS, PATH_EVENTS, PathFile,
+    RECORDS, SERIES_LOG, SUMMARY, SeriesLog, is_kept_plan, is_whole, parse_sample, remove_archive,
 };
 pub use error::ArchiveError;
 pub use extents::TargetMap;

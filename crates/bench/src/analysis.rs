@@ -1,7 +1,7 @@
 //! Makes archives of any size for measuring analysis, and measures the cost of each statistic.
 
 use iosonar_analyze::demand::DemandOptions;
-use iosonar_analyze::{Counted, Detail, Limits, Partial, Records, Summary, Wanted, pass};
+use iosonar_analyze::{Counted, Detail, Limits, Partial, Records, Summary, Wanted, merge_parts, pass};
 use iosonar_archive::{Archive, ArchiveWriter, Fields, Record, RecordFile, RunInfo, RunState, SUMMARY};
 use iosonar_dialect_blkreplay::recording;
 use iosonar_os::usage::own_cpu_time;
@@ -144,26 +144,23 @@ pub fn measure(dir: &Path, which: &str) -> Result<()> {
 pub fn merge(dir: &Path, parts: u64) -> Result<()> {
     let limits = Limits::default();
     let counted = Counted { targets: 1, limits: Some(&limits), diagrams: Some(Detail::Full) };
-    let mut json = Vec::new();
-    {
-        let mut counts = Partial::new(counted);
+    let bytes = {
+        let mut counts = Partial::one_of(parts as usize, counted);
         let mut number = 0;
         Archive::open(dir)?.for_each_record(&mut |record| {
             counts.add(number, record);
             number += 1;
         })?;
-        counts.as_one_of(parts as usize).write_json(&mut json)?;
-    }
+        counts.as_one_of(parts as usize).to_bytes()
+    };
     let begin = Instant::now();
-    let mut merged = Partial::new(counted);
-    for _ in 0..parts {
-        merged.merge_json(&json)?;
-    }
+    let (merged, failed) = merge_parts(parts as usize, |_| Partial::stored(counted, &bytes).map(Some));
+    let merged = merged.filter(|_| failed.is_empty()).ok_or("counts could not be merged")?;
     let seconds = begin.elapsed().as_secs_f64();
     println!(
         "{{\"parts\":{parts},\"records\":{},\"part_bytes\":{},\"seconds\":{seconds},\"peak_bytes\":{}}}",
         merged.records(),
-        json.len(),
+        bytes.len(),
         peak_bytes()?
     );
     Ok(())

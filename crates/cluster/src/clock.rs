@@ -6,8 +6,11 @@
 
 use iosonar_archive::{ClockFacts, ClockReading, HostClock};
 use iosonar_host::Root;
+use iosonar_os::realtime_ns;
 use iosonar_text::shown;
+use serde::{Deserialize, Serialize};
 use std::fs;
+use std::sync::OnceLock;
 
 /// Least departure of a clock from the line between two readings, in parts per million: crystals wander by less.
 const WANDER_PPM: u64 = 15;
@@ -22,9 +25,16 @@ const MOST: usize = 512;
 
 /// Identifies the clock of this process: boot and time namespace. Equal for processes with the same `CLOCK_MONOTONIC`.
 pub(crate) fn own_clock() -> String {
-    let boot = Root::default().read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/time").unwrap_or_default();
-    format!("{boot} {}", shown(&namespace))
+    format!("{} {}", this_boot(), shown(&namespace))
+}
+
+/// Identifies this machine since its start. Unknown ones are equal to none.
+pub(crate) fn this_boot() -> String {
+    static UNKNOWN: OnceLock<String> = OnceLock::new();
+    let unknown = || format!("{}-{}", std::process::id(), realtime_ns());
+    let boot = Root::default().read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    if boot.is_empty() { UNKNOWN.get_or_init(unknown).clone() } else { boot }
 }
 
 /// A message and its answer, in nanoseconds of `CLOCK_MONOTONIC` on either side.
@@ -80,6 +90,17 @@ impl Reading {
     }
 }
 
+/// A reading by another process.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Read {
+    /// Time of this side, and of the other clock.
+    here: u64,
+    there: u64,
+    error: u64,
+    exchanges: u64,
+    least_round_trip: u64,
+}
+
 /// Readings of another clock over time, in bounded memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClockTrack {
@@ -120,6 +141,28 @@ impl ClockTrack {
             }
             _ => self.push(new),
         }
+    }
+
+    /// Adds a reading by another process, which has read the clock on this side.
+    pub(crate) fn add_reading_of(&mut self, read: Read) {
+        let Read { here, there, error, exchanges, least_round_trip } = read;
+        self.exchanges += exchanges;
+        let least = self.least_round_trip.map_or(least_round_trip, |least| least.min(least_round_trip));
+        self.least_round_trip = Some(least);
+        self.push(Reading { here, there, error, is_anchor: true });
+    }
+
+    /// The last reading for the other process, with times of this side on a third clock. Their errors add up.
+    pub(crate) fn reading_for(&self, third: impl Fn(u64) -> Mapped) -> Option<Read> {
+        let last = self.readings.last()?;
+        let mapped = third(last.here);
+        Some(Read {
+            here: mapped.here,
+            there: last.there,
+            error: last.error.saturating_add(mapped.error),
+            exchanges: self.exchanges,
+            least_round_trip: self.least_round_trip(),
+        })
     }
 
     fn count(&mut self, exchange: &Exchange) {

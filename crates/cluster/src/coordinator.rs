@@ -3,7 +3,7 @@
 use crate::clock::own_clock;
 use crate::inputs::InputFiles;
 use crate::launch::{Event, Launch, What};
-use crate::outset::machines;
+use crate::outset::{add_host, machines};
 use crate::part::{Build, Part, name_of, on_host};
 use crate::protocol::{Order, Report, SILENCE, harmless};
 use crate::results::{Executed, NOT_MERGED};
@@ -575,16 +575,8 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// Adds the facts that a process found about its machine and its targets; several processes of one machine have one entry.
-fn add_host(hosts: &mut serde_json::Map<String, serde_json::Value>, name: String, found: &serde_json::Value) {
-    match hosts.get_mut(&name).and_then(|known| known["targets"].as_array_mut()) {
-        Some(targets) => targets.extend(found["targets"].as_array().cloned().unwrap_or_default()),
-        None => drop(hosts.insert(name, found.clone())),
-    }
-}
-
 /// Number of workers on these targets, in the phase that has the most.
-fn loops_of(plan: &Plan, targets: &[u16]) -> usize {
+pub(crate) fn loops_of(plan: &Plan, targets: &[u16]) -> usize {
     let of_phase = |phase: &iosonar_plan::Phase| -> usize {
         let own = phase.jobs.iter().filter(|job| targets.contains(&job.target));
         own.map(|job| job.workload.jobs() as usize).sum()
@@ -594,7 +586,13 @@ fn loops_of(plan: &Plan, targets: &[u16]) -> usize {
 
 /// The plan for one of `count` processes of a machine, with `loops_before` workers in earlier ones: together they use the memory and the
 /// CPUs that the plan allows. `together` are the targets of all of them.
-fn shared_out(plan: &Plan, count: usize, loops_before: usize, together: &[u16], is_remote: bool) -> Plan {
+pub(crate) fn shared_out(
+    plan: &Plan,
+    count: usize,
+    loops_before: usize,
+    together: &[u16],
+    is_remote: bool,
+) -> Plan {
     let mut shared = plan.clone();
     shared.memory.buffers = ByteSize((plan.memory.buffers.0 / count.max(1) as u64).max(4096));
     if !shared.pacing.pin.is_empty() {

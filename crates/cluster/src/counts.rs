@@ -3,14 +3,11 @@
 use crate::clock::ClockMap;
 use crate::merge::{PartClock, PartResult, for_each_moved};
 use crate::protocol::RunClock;
-use iosonar_analyze::{Counted, Detail, Limits, Partial};
-use iosonar_archive::{Archive, ArchiveWriter, COUNTS};
-use std::fs::File;
-use std::io::{self, Read};
+use iosonar_analyze::{Counted, Detail, Limits, Partial, merge_parts};
+use iosonar_archive::{Archive, ArchiveWriter};
+use std::fmt::Display;
+use std::io;
 use std::path::Path;
-
-/// Longest file of counts: those of a part have some MiB.
-const LONGEST: u64 = 32 << 20;
 
 /// Scope of the counting for a run with this number of targets.
 pub(crate) fn counted(targets: usize, limits: &Limits) -> Counted<'_> {
@@ -33,11 +30,27 @@ pub(crate) struct Counting {
 /// # Errors
 /// Reading or writing failed.
 pub(crate) fn count_part(dir: &Path, targets: &[u16], counting: &Counting) -> Result<(), String> {
-    let Counting { clock, limits, parts } = counting;
-    let failed = |error: &dyn std::fmt::Display| format!("the records cannot be counted: {error}");
-    let archive = Archive::open(dir).map_err(|error| failed(&error))?;
-    let plan = archive.plan().clone();
+    let archive = Archive::open(dir).map_err(not_counted)?;
     let writer = ArchiveWriter::resume(&archive);
+    let counts = counts_of_part(archive, targets, counting)?;
+    writer.write_counts(&counts.to_bytes()).map_err(not_counted)
+}
+
+fn not_counted(error: impl Display) -> String {
+    format!("the records cannot be counted: {error}")
+}
+
+/// The counts of the records of a part.
+///
+/// # Errors
+/// Reading failed.
+pub(crate) fn counts_of_part(
+    archive: Archive,
+    targets: &[u16],
+    counting: &Counting,
+) -> Result<Partial, String> {
+    let Counting { clock, limits, parts } = counting;
+    let plan = archive.plan().clone();
     let part = PartResult {
         name: String::new(),
         host: None,
@@ -57,48 +70,40 @@ pub(crate) fn count_part(dir: &Path, targets: &[u16], counting: &Counting) -> Re
         failed: None,
         unread: None,
     };
-    let mut counts = Partial::new(counted(plan.targets.len(), limits));
+    let mut counts = Partial::one_of(*parts, counted(plan.targets.len(), limits));
     let mut number = 0;
-    for_each_moved(&plan, &part, &mut |record| {
+    let end = for_each_moved(&plan, &part, &mut |record| {
         counts.add(number, &record);
         number += 1;
     })
-    .map_err(|error| failed(&error))?;
-    let mut json = Vec::new();
-    counts.as_one_of(*parts).write_json(&mut json).map_err(|error| failed(&error))?;
-    writer.write_counts(&json).map_err(|error| failed(&error))
-}
-
-/// Merges the counts of all parts, in their order. A part whose counts cannot be read does not affect the others: its `unread` is set.
-///
-/// # Errors
-/// Writing failed.
-pub(crate) fn merge_counts(targets: usize, limits: &Limits, parts: &mut [PartResult]) -> io::Result<Vec<u8>> {
-    let mut counts = Partial::new(counted(targets, limits));
-    for part in parts.iter_mut() {
-        let Some(archive) = &part.archive else { continue };
-        let own = |json: Vec<u8>| {
-            let own = Partial::of_json(counted(targets, limits), &json)?;
-            match own.is_about(&part.targets) {
-                true => Ok(own),
-                false => Err(io::Error::other("they are about targets of other hosts")),
-            }
-        };
-        let merged = read(&archive.dir().join(COUNTS)).and_then(own).and_then(|own| counts.merge_like(own));
-        if let Err(error) = merged {
-            part.unread = Some(format!("its records cannot be counted ({error})"));
-        }
+    .map_err(not_counted)?;
+    if end.damage.places > 0 {
+        return Err(not_counted(end.damage));
     }
-    let mut json = Vec::new();
-    counts.write_json(&mut json)?;
-    Ok(json)
+    Ok(counts.as_one_of(*parts))
 }
 
-fn read(file: &Path) -> io::Result<Vec<u8>> {
-    let mut json = Vec::new();
-    let read = File::open(file)?.take(LONGEST + 1).read_to_end(&mut json)?;
-    match read as u64 > LONGEST {
-        true => Err(io::Error::new(io::ErrorKind::InvalidData, "they are too long")),
-        false => Ok(json),
+/// Merges the counts of all parts. A part whose counts cannot be read does not affect the others: its `unread` is set.
+pub(crate) fn merge_counts(targets: usize, limits: &Limits, parts: &mut [PartResult]) -> Vec<u8> {
+    let counted = counted(targets, limits);
+    let (merged, failed) = {
+        let parts = &*parts;
+        merge_parts(parts.len(), |number| {
+            let part = &parts[number];
+            part.archive.as_ref().map(|archive| counts_of(archive, &part.targets, counted)).transpose()
+        })
+    };
+    for (number, error) in failed {
+        parts[number].unread = Some(format!("its records cannot be counted ({error})"));
+    }
+    merged.unwrap_or_else(|| Partial::new(counted)).to_bytes()
+}
+
+/// The counts beside the records of a part, which are about its own targets only.
+fn counts_of(archive: &Archive, targets: &[u16], counted: Counted<'_>) -> io::Result<Partial> {
+    let own = Partial::stored(counted, &archive.counts().map_err(io::Error::other)?)?;
+    match own.is_about(targets) {
+        true => Ok(own),
+        false => Err(io::Error::other("they are about targets of other hosts")),
     }
 }

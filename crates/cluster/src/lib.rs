@@ -10,6 +10,8 @@
 //! A machine without the program gets it, and the loads of its targets, over the same connection. A lost connection is noticed on both sides
 //! by silence.
 //!
+//! Ranks of MPI execute a plan together without a coordinator: see [`ranks`].
+//!
 //! Reading order: `protocol` (messages), `member` (one process), `sent_program` (the program on other machines), `launch` (starting
 //! processes), `coordinator` (synchronisation) and `part` (a process as it sees it), `clock` (clocks of other machines), `inputs` and
 //! `input_cache` (loads on their way and there), `outset` (facts before the first request), `results` and `merge` (one archive of many),
@@ -28,11 +30,13 @@ mod outset;
 mod part;
 mod placement;
 pub mod protocol;
+pub mod ranks;
 mod remote_shell;
 mod results;
 mod run_progress;
 mod sent_program;
 mod session;
+mod split;
 
 pub use collect::{Collected, collect};
 pub use coordinator::Assembled;
@@ -40,3 +44,4 @@ pub use launch::Launch;
 pub use member::{Coordinator, take_part};
 pub use placement::{Placement, PlacementError};
 pub use run_progress::{PartProgress, PhaseProgress, RunProgress};
+pub use split::split;

@@ -104,16 +104,7 @@ impl<W: Write> Line<W> {
             if reported.elapsed() >= PROGRESS_EVERY {
                 reported = Instant::now();
                 let now = scene.progress.snapshot(true);
-                self.report_if_free(|| {
-                    Report::Progress(HostProgress {
-                        completed: now.completed,
-                        failed: now.failed,
-                        bytes: now.bytes,
-                        in_flight: now.in_flight,
-                        late_ns: now.late.0,
-                        p99_ns: now.p99.0,
-                    })
-                });
+                self.report_if_free(|| Report::Progress(HostProgress::of(&now)));
             }
         }
     }

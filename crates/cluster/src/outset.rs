@@ -35,6 +35,18 @@ pub(crate) fn machines<'a>(found: impl Iterator<Item = ProcessFacts<'a>>) -> Vec
     machines
 }
 
+/// Adds the facts that a process found about its machine and its targets; several processes of one machine have one entry.
+pub(crate) fn add_host(
+    hosts: &mut serde_json::Map<String, serde_json::Value>,
+    name: String,
+    found: &serde_json::Value,
+) {
+    match hosts.get_mut(&name).and_then(|known| known["targets"].as_array_mut()) {
+        Some(targets) => targets.extend(found["targets"].as_array().cloned().unwrap_or_default()),
+        None => drop(hosts.insert(name, found.clone())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

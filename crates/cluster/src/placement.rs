@@ -12,7 +12,7 @@ const MOST: usize = 4096;
 /// Why words do not say where a plan is executed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct PlacementError(String);
+pub struct PlacementError(pub(crate) String);
 
 /// A machine, and the target that is named with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,17 +96,21 @@ impl Placement {
         for ((number, target), executor) in last.iter().enumerate().zip(&bound) {
             push(first_bound + number, target, executor);
         }
-        let mut plan = Plan { targets, ..plan };
-        for phase in &mut plan.phases {
-            let copy = |job: &Job| {
-                let numbers = copies.get(usize::from(job.target)).cloned().unwrap_or_default();
-                numbers.into_iter().map(|target| Job { target, ..job.clone() }).collect::<Vec<_>>()
-            };
-            phase.jobs = phase.jobs.iter().flat_map(copy).collect();
-            phase.jobs.sort_by_key(|job| job.target);
-        }
-        plan
+        with_copies(Plan { targets, ..plan }, &copies)
     }
+}
+
+/// Gives the copies of a target its jobs. `copies`: their numbers, by the number that the target had.
+pub(crate) fn with_copies(mut plan: Plan, copies: &[Vec<u16>]) -> Plan {
+    for phase in &mut plan.phases {
+        let copy = |job: &Job| {
+            let numbers = copies.get(usize::from(job.target)).cloned().unwrap_or_default();
+            numbers.into_iter().map(|target| Job { target, ..job.clone() }).collect::<Vec<_>>()
+        };
+        phase.jobs = phase.jobs.iter().flat_map(copy).collect();
+        phase.jobs.sort_by_key(|job| job.target);
+    }
+    plan
 }
 
 /// Words in a file: one a line, without comments.

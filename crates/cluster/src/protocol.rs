@@ -2,6 +2,7 @@
 
 use iosonar_analyze::Limits;
 use iosonar_archive::{HostClock, RunInfo};
+use iosonar_engine::Snapshot;
 use iosonar_runner::Intent;
 use iosonar_text::one_line;
 use serde::de::DeserializeOwned;
@@ -263,6 +264,33 @@ pub struct HostProgress {
     pub late_ns: u64,
     /// 99th percentile of the response times since the last report.
     pub p99_ns: u64,
+}
+
+impl HostProgress {
+    /// Progress of the requests of this process.
+    pub(crate) fn of(now: &Snapshot) -> HostProgress {
+        HostProgress {
+            completed: now.completed,
+            failed: now.failed,
+            bytes: now.bytes,
+            in_flight: now.in_flight,
+            late_ns: now.late.0,
+            p99_ns: now.p99.0,
+        }
+    }
+
+    /// That of two processes together.
+    #[must_use]
+    pub(crate) fn with(self, other: HostProgress) -> HostProgress {
+        HostProgress {
+            completed: self.completed + other.completed,
+            failed: self.failed + other.failed,
+            bytes: self.bytes + other.bytes,
+            in_flight: self.in_flight + other.in_flight,
+            late_ns: self.late_ns.max(other.late_ns),
+            p99_ns: self.p99_ns.max(other.p99_ns),
+        }
+    }
 }
 
 /// Sanitises a report of another machine: its texts become single lines without control characters.

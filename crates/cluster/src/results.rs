@@ -5,9 +5,10 @@ use crate::counts::merge_counts;
 use crate::merge::{PartClock, PartResult, merge_info, merge_records, merge_series, unread};
 use crate::part::Part;
 use crate::protocol::clean;
-use iosonar_analyze::{HostReport, Summary};
+use iosonar_analyze::{HostReport, Limits, Summary};
 use iosonar_archive::{Archive, ArchiveWriter, LOG, RunInfo, RunState, TOOL, remove_archive};
 use iosonar_os::made::Made;
+use iosonar_plan::Plan;
 use iosonar_runner::Ended;
 use iosonar_text::shell::quoted;
 use iosonar_text::shown;
@@ -36,48 +37,96 @@ impl Executed<'_> {
     /// # Errors
     /// Writing failed; the archives of the processes stay.
     pub(crate) fn merge(mut self) -> Result<Ended, TogetherError> {
-        if self.all.plan().has_hosts() {
+        let plan = self.all.plan();
+        if plan.has_hosts() {
             self.info.hosts = self.all.host_runs(self.ended);
         }
-        // State in case the program is killed meanwhile. A full disk also shows in the records.
-        let why = match self.all.plan().keeps_records_on_hosts() {
-            true => NOT_MERGED.into(),
-            false => format!(
-                "the records of its processes are not merged; they are in {}",
-                shown(&self.parts.path())
-            ),
+        let kept = match plan.keeps_records_on_hosts() {
+            true => Kept::OnHosts(self.all.limits()),
+            false => Kept::Nowhere,
+        };
+        let Executed { mut all, archive, info, parts, is_stopped, .. } = self;
+        let merging = Merging { plan, archive, info, parts, is_stopped, kept };
+        merging.begin();
+        let results: Vec<PartResult> = all.parts_mut().iter_mut().map(result_of).collect();
+        merging.merge(results, all.parts_mut().iter().map(|part| part.skipped).sum())
+    }
+}
+
+/// Where records stay.
+pub(crate) enum Kept {
+    /// They are merged into the result.
+    Nowhere,
+    /// On their hosts, which have sent counts with these limits.
+    OnHosts(Limits),
+    /// Beside the result, in the archives of its parts. These are their counts.
+    Beside(Vec<u8>),
+}
+
+/// A run that is over, while its parts are merged.
+pub(crate) struct Merging<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) archive: ArchiveWriter,
+    /// Facts at the start.
+    pub(crate) info: RunInfo,
+    /// Directory of the archives of the parts.
+    pub(crate) parts: Made,
+    /// A signal came.
+    pub(crate) is_stopped: bool,
+    pub(crate) kept: Kept,
+}
+
+impl Merging<'_> {
+    /// Writes the state in case that the program is killed meanwhile. A full disk also shows in the records.
+    pub(crate) fn begin(&self) {
+        let why = match self.kept {
+            Kept::OnHosts(_) => NOT_MERGED.into(),
+            _ => not_merged_here(self.parts.path()),
         };
         let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why.into()), ..self.info.clone() });
-        let mut results: Vec<PartResult> = self.all.parts_mut().iter_mut().map(result_of).collect();
+    }
+
+    /// Merges the parts into one result.
+    ///
+    /// # Errors
+    /// Writing failed; the archives of the parts stay.
+    pub(crate) fn merge(self, mut results: Vec<PartResult>, skipped: u64) -> Result<Ended, TogetherError> {
         let merged = self.write_records(&mut results).and_then(|()| {
             self.add_evidence(&results);
-            let info = merge_info(self.info.clone(), &results, self.is_stopped);
+            let mut info = merge_info(self.info.clone(), &results, self.is_stopped);
+            if let Kept::Nowhere = self.kept {
+                // Until now it said where 'iosonar collect' finds them.
+                let is_merged = |part: &PartResult| part.unread.is_none();
+                let hosts = info.hosts.iter_mut().zip(&results).filter(|(_, part)| is_merged(part));
+                hosts.for_each(|(host, _)| host.records = None);
+            }
             self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
         });
         let info = merged.map_err(|why| {
-            let place = match self.all.plan().keeps_records_on_hosts() {
-                true => format!(
+            let place = match self.kept {
+                Kept::OnHosts(_) => format!(
                     "'iosonar collect {}' fetches the records",
                     quoted(&self.archive.dir().to_string_lossy())
                 ),
-                false => format!("the records of each process are in {}", shown(self.parts.path())),
+                _ => format!("the records of each process are in {}", shown(self.parts.path())),
             };
             TogetherError::Unmerged(format!("{why}; {place}"))
         })?;
-        for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
-            // Archives that cannot be removed do not affect the result.
-            let _ = remove_archive(&self.parts.path().join(number.to_string()));
+        if !matches!(self.kept, Kept::Beside(_)) {
+            for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
+                // Archives that cannot be removed do not affect the result.
+                let _ = remove_archive(&self.parts.path().join(number.to_string()));
+            }
+            // A non-empty directory stays.
+            let _ = self.parts.remove();
         }
-        // A non-empty directory stays.
-        let _ = self.parts.remove();
-        let skipped = self.all.parts_mut().iter().map(|part| part.skipped).sum();
         Ok(Ended { archive: self.archive, info, skipped })
     }
 
     /// Adds samples of this machine's counters, and extent maps of files here. They are supplementary: errors do not
     /// fail the result.
     fn add_evidence(&self, results: &[PartResult]) {
-        if self.all.plan().has_hosts() {
+        if self.plan.has_hosts() {
             let reports: Vec<HostReport> = results.iter().map(report_of).collect();
             let _ = self.archive.write_hosts(&serde_json::to_value(reports).unwrap_or_default());
         }
@@ -90,17 +139,25 @@ impl Executed<'_> {
 
     fn write_records(&self, results: &mut [PartResult]) -> Result<(), String> {
         let mut made = self.archive.made_log().map_err(|error| error.to_string())?;
-        let plan = self.all.plan();
-        if plan.keeps_records_on_hosts() {
-            let counts = merge_counts(plan.targets.len(), &self.all.limits(), results);
-            let counts = counts.map_err(|error| format!("the counts cannot be merged: {error}"))?;
-            self.archive.write_counts(&counts).map_err(|error| error.to_string())?;
-        } else {
-            merge_records(plan, results, made.log())
-                .map_err(|error| format!("the records cannot be written: {error}"))?;
+        match &self.kept {
+            Kept::Nowhere => merge_records(self.plan, results, made.log())
+                .map_err(|error| format!("the records cannot be written: {error}"))?,
+            Kept::OnHosts(limits) => {
+                self.write_counts(&merge_counts(self.plan.targets.len(), limits, results))?
+            }
+            Kept::Beside(counts) => self.write_counts(counts)?,
         }
         made.publish().map_err(|error| error.to_string())
     }
+
+    fn write_counts(&self, counts: &[u8]) -> Result<(), String> {
+        self.archive.write_counts(counts).map_err(|error| error.to_string())
+    }
+}
+
+/// State of a run whose parts are on this machine, until they are merged.
+fn not_merged_here(parts: &Path) -> String {
+    format!("the records of its processes are not merged; they are in {}", shown(&parts))
 }
 
 /// Result of a process. That of a lost process is the content of its log.

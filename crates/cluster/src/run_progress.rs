@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct RunProgress<'a> {
     /// Its phase.
     pub phase: PhaseProgress<'a>,
-    /// Its processes; empty if all are on this machine.
+    /// Its processes, or all ranks together; empty if all are on this machine.
     pub parts: Vec<PartProgress>,
 }
 

@@ -56,7 +56,7 @@ pub struct Input {
     /// Why evidence beside the records cannot be read; the first of the reasons.
     unread: OnceLock<String>,
     /// Counts of its records that were made elsewhere.
-    counts: Option<String>,
+    counts: Option<Partial>,
 }
 
 enum Kind {
@@ -165,14 +165,9 @@ impl Input {
     }
 
     /// The same input, whose records were counted elsewhere.
-    ///
-    /// # Errors
-    /// The counts cannot be stored.
-    pub fn counted(self, counts: &Partial) -> io::Result<Input> {
-        let mut json = Vec::new();
-        counts.write_json(&mut json)?;
-        let counts = String::from_utf8(json).map_err(io::Error::other)?;
-        Ok(Input { counts: Some(counts), ..self })
+    #[must_use]
+    pub fn counted(self, counts: Partial) -> Input {
+        Input { counts: Some(counts), ..self }
     }
 
     /// Number of records read so far.
@@ -350,11 +345,17 @@ impl Records for Input {
         }
     }
 
-    fn counts_elsewhere(&self) -> io::Result<Option<String>> {
+    fn counts_elsewhere(&self, targets: usize) -> io::Result<Option<Partial>> {
         if let Some(counts) = &self.counts {
             return Ok(Some(counts.clone()));
         }
-        self.archive().map_or(Ok(None), |archive| archive.counts_json().map_err(io::Error::other))
+        let Some(archive) = self.archive().filter(|archive| archive.has_counts_only()) else {
+            return Ok(None);
+        };
+        // All of them are read; limits are compared later.
+        let limits = Limits::default();
+        let counted = Counted { targets, limits: Some(&limits), diagrams: Some(Detail::Full) };
+        Partial::stored(counted, &archive.counts().map_err(io::Error::other)?).map(Some)
     }
 
     fn displacement(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::figures::summarize;
 use crate::{Input, OpenError, Pieces, SummaryOptions};
-use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally, WithoutCpu};
+use iosonar_analyze::{DISPLACEMENT, Limits, Partial, Records, Summary, Tally, WithoutCpu};
 use iosonar_archive::{Fields, RECORDING, Record, RunInfo, RunState};
 use iosonar_plan::{Engine, Phase, Plan, Target};
 use std::io;
@@ -144,9 +144,9 @@ impl Records for Merged<'_> {
         if let [only] = self.inputs[..] { only.records_before(part) } else { (part == 0).then_some(0) }
     }
 
-    fn counts_elsewhere(&self) -> io::Result<Option<String>> {
+    fn counts_elsewhere(&self, targets: usize) -> io::Result<Option<Partial>> {
         if let [only] = self.inputs[..] {
-            return only.counts_elsewhere();
+            return only.counts_elsewhere(targets);
         }
         self.inputs.iter().try_for_each(|input| input.require_records())?;
         Ok(None)

@@ -31,9 +31,14 @@ impl Plan {
         self.targets.iter().filter(is_local).map(|target| target.path.as_path())
     }
 
-    /// Whether a part of it is executed on another machine.
+    /// Whether hosts or ranks execute a part of it, perhaps on other machines.
     pub fn has_hosts(&self) -> bool {
-        self.targets.iter().any(|target| target.executor.host().is_some())
+        self.targets.iter().any(|target| target.executor.place().is_some())
+    }
+
+    /// Whether the processes of an MPI run execute it.
+    pub fn has_ranks(&self) -> bool {
+        self.targets.iter().any(|target| matches!(target.executor, Executor::Rank(_)))
     }
 
     /// The targets of each process that executes a part of the plan: first those of threads, if there are any.

@@ -14,6 +14,8 @@ pub enum Executor {
     Process,
     /// A process on another machine, started through the system's remote shell. Targets with equal hosts share one.
     Host(Host),
+    /// The process with this number in a run of `iosonar-mpi`.
+    Rank(u16),
 }
 
 /// Location of a process on another machine.
@@ -53,6 +55,15 @@ impl Executor {
     pub fn host(&self) -> Option<&Host> {
         match self {
             Executor::Host(host) => Some(host),
+            Executor::Thread | Executor::Process | Executor::Rank(_) => None,
+        }
+    }
+
+    /// The name of a host or a rank in results; `None` for a process that this one starts on its machine.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Executor::Host(host) => Some(host.name.clone()),
+            Executor::Rank(number) => Some(format!("rank{number}")),
             Executor::Thread | Executor::Process => None,
         }
     }
@@ -121,6 +132,20 @@ mod tests {
         assert!(why.contains("hosts.collect: records of targets on this machine"), "{why}");
         plan.targets[1].executor = Executor::Host(Host::new("c"));
         plan.validate().unwrap();
+        assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+    }
+
+    #[test]
+    fn ranks_execute_all_of_a_plan_and_may_share_a_file() {
+        let mut plan = plan();
+        plan.targets = ["a", "a"].map(Target::new).into();
+        plan.targets[0].executor = Executor::Rank(0);
+        let why = plan.validate().unwrap_err().to_string();
+        assert!(why.contains("executor: some targets have a rank, and some have none"), "{why}");
+        plan.targets[1].executor = Executor::Rank(1);
+        plan.hosts.collect = Collect::Summary;
+        plan.validate().unwrap();
+        assert!(plan.has_hosts() && plan.has_ranks() && plan.to_toml().contains("rank = 1"));
         assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
     }
 

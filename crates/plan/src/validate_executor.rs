@@ -14,9 +14,14 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
     if !plan.has_processes() {
         return Ok(());
     }
+    let is_rank = |target: &Target| matches!(target.executor, Executor::Rank(_));
+    require(!plan.has_ranks() || plan.targets.iter().all(is_rank), || {
+        InvalidPlan::of("executor", "some targets have a rank, and some have none")
+            .remedy("give each target a rank, or leave all ranks out: they get targets by turns")
+    })?;
     time("hosts.max_clock_error", plan.hosts.max_clock_error.unwrap_or_default())?;
     let keeps_here =
-        |target: &&Target| plan.hosts.collect == Collect::Summary && target.executor.host().is_none();
+        |target: &&Target| plan.hosts.collect == Collect::Summary && target.executor.place().is_none();
     if let Some(here) = plan.targets.iter().find(keeps_here) {
         return Err(InvalidPlan::of(
             "hosts.collect",
@@ -57,8 +62,12 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
     })
 }
 
-/// Whether two targets of one name are on one machine, but not executed by threads of one process.
+/// Whether two targets of one name are on one machine, but not executed by threads of one process. Ranks may share a file: each has its
+/// part of it.
 fn share_a_file(a: &Target, b: &Target) -> bool {
+    if matches!(a.executor, Executor::Rank(_)) {
+        return false;
+    }
     let is_near = match (a.executor.host(), b.executor.host()) {
         (Some(a), Some(b)) => a.is_same_place(b),
         (a, b) => a.is_none() && b.is_none(),

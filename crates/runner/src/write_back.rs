@@ -5,7 +5,7 @@ use iosonar_engine::Control;
 use iosonar_evidence::WrittenBack;
 use iosonar_host::Root;
 use iosonar_host::write_back::{waiting_bytes, write_back};
-use iosonar_plan::{Claim, Executor, Plan};
+use iosonar_plan::{Claim, Plan};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ const VARIABLE: &str = "IOSONAR_WRITE_BACK";
 /// Writes back what waits, if it is much, and says so. Not before runs without I/O, not where memory is what is measured, and not on
 /// other machines.
 pub fn before(plan: &Plan, control: &Control, observer: &dyn Observer) -> Option<WrittenBack> {
-    let is_here = plan.targets.iter().any(|target| !matches!(target.executor, Executor::Host(_)));
+    let is_here = plan.local_paths().next().is_some();
     let is_needed = is_here && plan.engine.is_real() && plan.claim() != Claim::Cache;
     let root = Root::default();
     let is_much = || waiting_bytes(&root).is_some_and(iosonar_judge::is_much_to_write);

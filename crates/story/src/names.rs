@@ -8,16 +8,16 @@ use iosonar_text::shown;
 /// Most characters of a name in a headline.
 const NAME_CHARS: usize = 24;
 
-/// A target by the last part of its path; on another machine by its host, with that part if the host has several.
+/// A target by the last part of its path; on a host or a rank by that, with the part if it has several.
 pub(crate) fn target(facts: &Facts<'_>, number: usize) -> String {
     let targets = &facts.plan.targets;
     let Some(target) = targets.get(number) else { return format!("target {number}") };
     let name = shown(target.path.file_name().unwrap_or(target.path.as_os_str())).to_string();
     let is_near = |other: &&Target| other.executor == target.executor;
-    match target.executor.host() {
+    match target.executor.place() {
         None => shortened(name),
-        Some(host) if targets.iter().filter(is_near).count() == 1 => shortened(host.name.clone()),
-        Some(host) => shortened(format!("{}:{name}", host.name)),
+        Some(place) if targets.iter().filter(is_near).count() == 1 => shortened(place),
+        Some(place) => shortened(format!("{place}:{name}")),
     }
 }
 

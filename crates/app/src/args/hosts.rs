@@ -15,6 +15,12 @@ pub struct HostArgs {
     /// machine. The program is sent to hosts that do not have it, and so are loads. docs/hosts.md has the details.
     #[arg(long, value_name = "HOST[:TARGET]", num_args = 1..)]
     pub on: Vec<String>,
+    /// Choose what each host or rank has of a target. Default: each
+    ///
+    /// A part needs --size in bytes. Rates and depths are those of each in any case. Without this option, each rank of MPI has targets of its
+    /// own.
+    #[arg(long, value_name = "HOW", value_parser = words(SHARE))]
+    pub share: Option<Share>,
     /// Use the program at this path of the hosts, of the same build as this one; nothing is sent
     #[arg(long, value_name = "PATH", requires = "on")]
     pub remote_path: Option<String>,
@@ -41,6 +47,19 @@ pub struct HostArgs {
     #[arg(long, value_name = "WHAT", value_parser = words(COLLECT))]
     pub collect: Option<Collect>,
 }
+
+/// Share of a host in a target that others have, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    Each,
+    Split,
+}
+
+/// Ways of sharing a target.
+const SHARE: &[Word<Share>] = &[
+    ("each", "Its whole range, as every other host", Share::Each),
+    ("split", "An equal part of its range", Share::Split),
+];
 
 /// Contents of a result of hosts.
 const COLLECT: &[Word<Collect>] = &[

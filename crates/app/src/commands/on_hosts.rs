@@ -1,9 +1,9 @@
 //! The machines of a plan, as typed with `--on`.
 
-use crate::args::hosts::HostArgs;
+use crate::args::hosts::{HostArgs, Share};
 use crate::exit::Failure;
 use anyhow::anyhow;
-use iosonar_cluster::Placement;
+use iosonar_cluster::{Placement, split};
 use iosonar_plan::{Executor, Host, HostRules, Plan, Target};
 use std::path::PathBuf;
 
@@ -37,16 +37,26 @@ pub fn placed(plan: Plan, placement: &Placement, args: &HostArgs) -> Result<Plan
         )));
     }
     let plan = if placement.is_empty() { plan } else { placement.place(plan, host) };
+    let plan = match args.share {
+        Some(Share::Split) => split(plan).map_err(|why| Failure::refused(anyhow!("--share split: {why}")))?,
+        Some(Share::Each) | None => plan,
+    };
     let hosts = HostRules {
         lost: args.on_lost_host.unwrap_or(plan.hosts.lost),
         max_clock_error: args.max_clock_error.or(plan.hosts.max_clock_error),
         collect: args.collect.unwrap_or(plan.hosts.collect),
     };
     let rules = [
+        ("--share", args.share.is_some()),
         ("--on-lost-host", args.on_lost_host.is_some()),
         ("--max-clock-error", args.max_clock_error.is_some()),
         ("--collect", args.collect.is_some()),
     ];
+    if plan.has_ranks() && args.on_lost_host.is_some() {
+        return Err(Failure::refused(anyhow!(
+            "--on-lost-host has no effect on ranks: MPI ends all of them if one is lost; remove it"
+        )));
+    }
     match rules.into_iter().find(|(_, is_typed)| *is_typed && !plan.has_hosts()) {
         Some((option, _)) => {
             Err(Failure::refused(anyhow!("{option} has no effect on one machine: add --on, or remove it")))

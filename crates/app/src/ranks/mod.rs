@@ -1,4 +1,4 @@
-//! The ranks of an MPI run: each counts a share of the records, and rank 0 makes and prints the result.
+//! The ranks of an MPI run: each executes a part of a plan, or counts a share of the records, and rank 0 makes and prints the result.
 //!
 //! The program `iosonar-mpi` is this command with the feature `mpi`. In `iosonar` there is one rank, and nothing is shared out.
 
@@ -6,8 +6,16 @@
 mod world;
 
 use crate::args::Command;
+use crate::args::hosts::Share;
 use crate::exit::Failure;
+use anyhow::anyhow;
+use iosonar_analyze::Limits;
+use iosonar_archive::RunInfo;
+use iosonar_cluster::RunProgress;
 use iosonar_inputs::{AnalysisOptions, Input};
+use iosonar_plan::Plan;
+use iosonar_runner::{Ended, Session};
+use std::path::PathBuf;
 
 /// Whether this program is `iosonar-mpi`.
 ///
@@ -68,4 +76,41 @@ pub fn check(_command: &Command) -> Result<(), Failure> {
         return world::check(_command);
     }
     Ok(())
+}
+
+/// A plan of this program, with a rank for each target if there are ranks.
+pub fn placed(plan: Plan, _share: Option<Share>) -> Result<Plan, Failure> {
+    #[cfg(feature = "mpi")]
+    if IS_MPI {
+        return world::placed(plan, _share);
+    }
+    match plan.has_ranks() {
+        true => Err(Failure::refused(anyhow!(
+            "the plan names ranks: start it with 'mpirun -np N iosonar-mpi run PLAN'; docs/mpi.md says how"
+        ))),
+        false => Ok(plan),
+    }
+}
+
+/// Executes a plan of ranks; `None` for all ranks but the first, which has the result.
+pub fn execute(
+    _session: &Session,
+    _plan: &Plan,
+    _limits: Limits,
+    _name: impl FnOnce(&RunInfo) -> PathBuf,
+    _show: impl FnMut(&RunProgress<'_>) + Send,
+) -> Result<Option<Ended>, Failure> {
+    #[cfg(feature = "mpi")]
+    if IS_MPI {
+        return world::execute(_session, _plan, _limits, _name, _show);
+    }
+    Err(Failure::refused(anyhow!("the plan names ranks, and this program has none")))
+}
+
+/// Waits until the first rank has printed the result, and leaves the CPU to it.
+pub fn wait_for_first() {
+    #[cfg(feature = "mpi")]
+    if IS_MPI {
+        world::wait_for_first();
+    }
 }

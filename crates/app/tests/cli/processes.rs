@@ -372,3 +372,23 @@ fn escapes_text_from_other_hosts() {
     let expected = [r"host alpha: in the log\u{1b}[2J", r"iosonar: host alpha: no\u{1b}[2J\niosonar: forged"];
     assert_eq!(lines, BTreeSet::from(expected), "{}", ended.err);
 }
+
+/// A range is shared out among hosts as the plan says; nothing is started.
+#[test]
+fn hosts_get_equal_parts_of_a_range() {
+    let lab = lab();
+    let line = "run --on a b -t x --size 1MiB --bs 4k --rw write --share";
+    let parts = lab.expect(0, &format!("{line} split --show-plan")).out;
+    assert_eq!(parts.matches("region = \"512KiB\"").count(), 2, "{parts}");
+    assert_eq!(
+        (parts.matches("offset = \"512KiB\"").count(), parts.matches("requests = 128").count()),
+        (1, 2),
+        "{parts}"
+    );
+    let whole = lab.expect(0, &format!("{line} each --show-plan")).out;
+    assert_eq!(whole.matches("requests = 256").count(), 2, "{whole}");
+    let alone = lab.expect(2, "run -t x --size 1MiB --rw read --share split").err;
+    assert!(alone.contains("--share split: no target is that of several hosts"), "{alone}");
+    let open = lab.expect(2, "run --on a b -t x --rw read --share split").err;
+    assert!(open.contains("its range has no size to share out: give --size in bytes"), "{open}");
+}

@@ -9,6 +9,7 @@ use crate::args::run::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print_message, unused_name, utc_stamp};
 use crate::outputs::{refuse_read, refuse_read_targets};
+use crate::ranks;
 use crate::session;
 use anyhow::anyhow;
 use iosonar_plan::Plan;
@@ -28,7 +29,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Some(file) => plan_file::read(file, args)?,
         None => pattern::plan(args, &on_hosts::targets(&args.targets, &placement)?)?,
     };
-    let plan = on_hosts::placed(plan, &placement, &args.session.hosts)?;
+    let plan =
+        on_hosts::placed(ranks::placed(plan, args.session.hosts.share)?, &placement, &args.session.hosts)?;
     if args.plan.is_none() {
         check_run(&plan)?;
     }

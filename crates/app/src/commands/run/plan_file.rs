@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Options that are allowed beside a plan.
-const WITH_PLAN: [&str; 26] = [
+const WITH_PLAN: [&str; 27] = [
     "plan",
     "readonly",
     "anyway",
@@ -35,6 +35,7 @@ const WITH_PLAN: [&str; 26] = [
     "no_progress",
     "progress_every",
     "on",
+    "share",
     "remote_path",
     "send_program",
     "sudo",
