@@ -261,8 +261,13 @@ pub(crate) struct ClockMap {
 }
 
 impl ClockMap {
+    /// The map of a run that began at `origin`; without facts about the clock, both are the same.
+    pub(crate) fn of_known(clock: Option<&HostClock>, origin: u64) -> ClockMap {
+        clock.map(|clock| ClockMap::of_facts(clock, origin)).unwrap_or_default()
+    }
+
     /// The map of a run that began at `origin`, from the facts that its result has.
-    pub(crate) fn of_facts(clock: &HostClock, origin: u64) -> ClockMap {
+    fn of_facts(clock: &HostClock, origin: u64) -> ClockMap {
         let reading = |one: &ClockReading| {
             let here = origin.wrapping_add_signed(one.at_ns);
             Reading {

@@ -108,7 +108,7 @@ fn fetch<'a>(
 /// The part of a machine, on the clock of the run as it was read then.
 fn part_of(info: &RunInfo, number: usize, own: RunInfo, archive: Archive) -> PartResult {
     let (host, here) = (&info.hosts[number], info.origin_monotonic_ns);
-    let map = host.clock.as_ref().map(|clock| ClockMap::of_facts(clock, here)).unwrap_or_default();
+    let map = ClockMap::of_known(host.clock.as_ref(), here);
     PartResult {
         name: format!("host {}", host.name.as_deref().unwrap_or_default()),
         host: host.name.clone(),

@@ -3,7 +3,7 @@
 use crate::clock::own_clock;
 use crate::inputs::InputFiles;
 use crate::launch::{Event, Launch, What};
-use crate::outset::{add_host, machines};
+use crate::outset::{environment_of_all, machines};
 use crate::part::{Build, Part, name_of, on_host};
 use crate::protocol::{Order, Report, SILENCE, harmless};
 use crate::results::{Executed, NOT_MERGED};
@@ -12,8 +12,7 @@ use crate::sent_program::{SentProgram, hash_of};
 use iosonar_analyze::{Limits, THIS_HOST};
 use iosonar_archive::{ArchiveError, ArchiveWriter, HostRun, PARTS, RunInfo, RunState, Signal, TOOL};
 use iosonar_engine::Control;
-use iosonar_evidence::{Environment, WrittenBack};
-use iosonar_host::{Root, environment};
+use iosonar_evidence::WrittenBack;
 use iosonar_os::{create, monotonic_ns, realtime_ns};
 use iosonar_plan::{ByteSize, Executor, LostHost, Nanos, Plan};
 use iosonar_runner::MachineBefore;
@@ -260,22 +259,11 @@ impl<'a> Assembled<'a> {
 
     /// Environment of this machine, with the target facts of each process; other machines are under `hosts`.
     pub(crate) fn environment(&self, written_back: Option<WrittenBack>) -> serde_json::Value {
-        let facts = environment::capture(&[], &Root::default()).by(TOOL);
-        let facts = Environment { written_back, ..facts };
-        let mut all = serde_json::to_value(facts).expect("facts are JSON");
-        let (mut targets, mut hosts) = (Vec::new(), serde_json::Map::new());
-        for part in &self.parts {
-            let Some(found) = part.prepared.as_ref().map(|prepared| &prepared.environment) else { continue };
-            targets.extend(found["targets"].as_array().cloned().unwrap_or_default());
-            if let Some(host) = &part.host {
-                add_host(&mut hosts, format!("host {host}"), found);
-            }
-        }
-        all["targets"] = targets.into();
-        if !hosts.is_empty() {
-            all["hosts"] = hosts.into();
-        }
-        all
+        let found = self
+            .parts
+            .iter()
+            .filter_map(|part| Some((part.host.as_deref(), &part.prepared.as_ref()?.environment)));
+        environment_of_all(found, written_back)
     }
 
     /// Receives reports until `holds` is true for each process that is not gone.
@@ -640,6 +628,7 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outset::add_host;
     use iosonar_plan::{Generator, Host, Job, Order as Places, Phase, Target, Workload};
 
     #[test]

@@ -58,11 +58,7 @@ pub(crate) fn counts_of_part(
         info: archive.run().clone(),
         archive: Some(archive),
         clock: PartClock {
-            map: clock
-                .readings
-                .as_ref()
-                .map(|clock_of| ClockMap::of_facts(clock_of, clock.origin))
-                .unwrap_or_default(),
+            map: ClockMap::of_known(clock.readings.as_ref(), clock.origin),
             here: clock.here,
             there: clock.there,
         },

@@ -1,7 +1,8 @@
 //! A run before its first request: machines and targets as found by its processes.
 
-use iosonar_archive::RunInfo;
-use iosonar_evidence::Environment;
+use iosonar_archive::{RunInfo, TOOL};
+use iosonar_evidence::{Environment, WrittenBack};
+use iosonar_host::{Root, environment};
 use iosonar_runner::{Intent, MachineBefore, TargetUse, share_writes};
 
 /// Facts found by a process before it starts.
@@ -33,6 +34,27 @@ pub(crate) fn machines<'a>(found: impl Iterator<Item = ProcessFacts<'a>>) -> Vec
         share_writes(machine.targets.iter_mut().map(|(_, own)| own));
     }
     machines
+}
+
+/// Environment of this machine, with the facts that each process found about its targets; other machines, by their names, are under `hosts`.
+pub(crate) fn environment_of_all<'a>(
+    found: impl Iterator<Item = (Option<&'a str>, &'a serde_json::Value)>,
+    written_back: Option<WrittenBack>,
+) -> serde_json::Value {
+    let facts = environment::capture(&[], &Root::default()).by(TOOL);
+    let mut all = serde_json::to_value(Environment { written_back, ..facts }).expect("facts are JSON");
+    let (mut targets, mut hosts) = (Vec::new(), serde_json::Map::new());
+    for (host, own) in found {
+        targets.extend(own["targets"].as_array().cloned().unwrap_or_default());
+        if let Some(host) = host {
+            add_host(&mut hosts, format!("host {host}"), own);
+        }
+    }
+    all["targets"] = targets.into();
+    if !hosts.is_empty() {
+        all["hosts"] = hosts.into();
+    }
+    all
 }
 
 /// Adds the facts that a process found about its machine and its targets; several processes of one machine have one entry.

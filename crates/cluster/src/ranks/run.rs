@@ -7,7 +7,7 @@ use crate::clock::{ClockMap, this_boot};
 use crate::coordinator::{TogetherError, loops_of, shared_out};
 use crate::counts::{Counting, counted, counts_of_part};
 use crate::merge::{PartClock, PartResult, unread};
-use crate::outset::{ProcessFacts, add_host, machines};
+use crate::outset::{ProcessFacts, environment_of_all, machines};
 use crate::part::on_host;
 use crate::protocol::{HostProgress, RunClock};
 use crate::results::{Kept, Merging};
@@ -17,8 +17,8 @@ use iosonar_analyze::{Counted, Limits, Partial};
 use iosonar_archive::{
     Archive, ArchiveWriter, HostClock, HostRun, PARTS, RunInfo, RunState, TOOL, TargetInfo, remove_archive,
 };
-use iosonar_evidence::{Environment, WrittenBack};
-use iosonar_host::{Root, environment};
+use iosonar_evidence::Environment;
+use iosonar_host::Root;
 use iosonar_os::made::Made;
 use iosonar_os::{create, monotonic_ns, realtime_ns};
 use iosonar_plan::{Executor, Nanos, Plan};
@@ -280,7 +280,7 @@ impl Rank<'_> {
             info: info.unwrap_or_else(|| RunInfo::new(TOOL, "", Vec::new())),
             archive,
             clock: PartClock {
-                map: done.clock.as_ref().map(|clock| ClockMap::of_facts(clock, origin)).unwrap_or_default(),
+                map: ClockMap::of_known(done.clock.as_ref(), origin),
                 here: origin,
                 there: done.there,
             },
@@ -356,9 +356,9 @@ impl Rank<'_> {
                 "the directory of a result of ranks has to have a name in UTF-8",
             ));
         }
-        let archive =
-            ArchiveWriter::create(&dir, plan, &self.environment(found, &hosts, written_back), &info)
-                .map_err(Error::refused)?;
+        let facts = found.iter().zip(&hosts).map(|(found, host)| (host.as_deref(), &found.environment));
+        let environment = environment_of_all(facts, written_back);
+        let archive = ArchiveWriter::create(&dir, plan, &environment, &info).map_err(Error::refused)?;
         let parts = std::path::absolute(&dir).unwrap_or(dir).join(PARTS);
         match create::new_dir(&parts) {
             Ok(parts) => Ok(ResultDir { archive, info, parts }),
@@ -379,29 +379,6 @@ impl Rank<'_> {
             info.targets[usize::from(*number)] = on_host(place.as_deref(), target);
         }
         info
-    }
-
-    /// Environment of the machine of the root, with the facts about all targets; other machines are under `hosts`.
-    fn environment(
-        &self,
-        found: &[Found],
-        hosts: &[Option<String>],
-        written_back: Option<WrittenBack>,
-    ) -> serde_json::Value {
-        let facts = environment::capture(&[], &Root::default()).by(TOOL);
-        let mut all = serde_json::to_value(Environment { written_back, ..facts }).expect("facts are JSON");
-        let of_targets = |one: &Found| one.environment["targets"].as_array().cloned().unwrap_or_default();
-        all["targets"] = found.iter().flat_map(of_targets).collect::<Vec<_>>().into();
-        let mut others = serde_json::Map::new();
-        for (one, host) in found.iter().zip(hosts) {
-            if let Some(host) = host {
-                add_host(&mut others, format!("host {host}"), &one.environment);
-            }
-        }
-        if !others.is_empty() {
-            all["hosts"] = others.into();
-        }
-        all
     }
 
     /// At the root: notes where the records are, so that 'iosonar collect' finds them if MPI ends all ranks.
