@@ -39,20 +39,20 @@ fn verified(lab: &Lab, code: i32, words: &str) -> Value {
     serde_json::from_str(&ended.out).unwrap()
 }
 
-/// Only the process died, so all acknowledged writes are there: 200 moments (20 without IOSONAR_LONG).
+/// Only the process died, so all acknowledged writes are there: 100 moments (20 without IOSONAR_LONG).
 #[test]
 fn journal_proves_writes_of_killed_run() {
     slow!();
     let lab = lab();
     lab.target("a.img", 16 << 20);
-    let moments = if std::env::var_os("IOSONAR_LONG").is_some() { 200 } else { 20 };
+    let moments = if std::env::var_os("IOSONAR_LONG").is_some() { 100 } else { 20 };
     let (mut acknowledged, mut in_flight, mut beyond_the_log) = (0, 0, 0);
     for moment in 0..moments {
         let out = format!("k{moment}");
         let jobs = if moment % 4 == 3 { " --numjobs 3" } else { "" };
         let engine = ["uring", "threads"][moment % 2];
         let command = format!("{WRITES}{jobs} --engine {engine} --journal j{moment}");
-        kill(&lab, &command, &out, Duration::from_micros(137 * moment as u64 % 23_000));
+        kill(&lab, &command, &out, Duration::from_micros(274 * moment as u64 % 23_000));
         let found = verified(&lab, 0, &format!("{out} --mode after-crash --claim write-through"));
         let crash = &found["verified"]["crash"];
         assert_eq!(
@@ -64,9 +64,11 @@ fn journal_proves_writes_of_killed_run() {
         in_flight +=
             crash["in_flight"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
         beyond_the_log += u64::from(lab.records(&out).len() < crash["durable"].as_u64().unwrap() as usize);
-        // The flushed writes are a part of these.
-        let flushed = verified(&lab, 0, &format!("{out} --mode after-crash"));
-        assert!(flushed["verified"]["crash"]["durable"].as_u64() <= crash["durable"].as_u64());
+        if moment % 4 == 0 {
+            // The flushed writes are a part of these.
+            let flushed = verified(&lab, 0, &format!("{out} --mode after-crash"));
+            assert!(flushed["verified"]["crash"]["durable"].as_u64() <= crash["durable"].as_u64());
+        }
         let journal = lab.path(&format!("j{moment}"));
         if moment == 0 {
             // A slot of a target that the plan lacks: a write in flight, 4096 bytes long.

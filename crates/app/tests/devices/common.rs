@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// Skips a test, with one line of reason, where this machine lacks something; otherwise takes the turn.
@@ -19,6 +19,13 @@ macro_rules! needs {
             return iosonar_testkit::skip(std::thread::current().name().unwrap_or_default(), &why);
         }
         let _turn = crate::common::turn();
+    };
+    // Its answers do not depend on what else the machine does: it may run beside others of its kind.
+    (beside others; $($program:literal),*) => {
+        if let Some(why) = iosonar_testkit::lacks(&[$($program),*]) {
+            return iosonar_testkit::skip(std::thread::current().name().unwrap_or_default(), &why);
+        }
+        let _turn = crate::common::shared_turn();
     };
 }
 
@@ -32,10 +39,16 @@ macro_rules! or_skip {
     };
 }
 
+static TURN: RwLock<()> = RwLock::new(());
+
 /// One test at a time, also after one that failed.
-pub fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+pub fn turn() -> RwLockWriteGuard<'static, ()> {
+    TURN.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A turn that others may have, too.
+pub fn shared_turn() -> RwLockReadGuard<'static, ()> {
+    TURN.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Repeats `attempt` until `is_so` accepts its answer, and returns that: times, caches and counters depend on other load of this machine.

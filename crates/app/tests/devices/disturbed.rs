@@ -206,7 +206,7 @@ fn attributes_overload_to_small_queue_depth() {
     for seed in seeds() {
         let engine = choice(seed, 1, &["uring", "threads"]);
         let words = format!(
-            "-t {} --destroy --rw {} --bs 4k --engine {engine} --iodepth 1 --rate-iops 120000 --runtime 1 --time-based \
+            "-t {} --destroy --rw {} --bs 4k --engine {engine} --iodepth 1 --rate-iops 120000 --runtime 400ms --time-based \
              --randseed {}",
             device.text(),
             choice(seed, 0, &["randread", "randwrite", "randrw"]),

@@ -15,12 +15,12 @@ fn laboratory(script: &str, told: &str) {
 
 #[test]
 fn no_output_option_of_any_command_touches_a_device_an_image_an_input_or_a_target() {
-    needs!("mkfs.ext4", "bash");
+    needs!(beside others; "mkfs.ext4", "bash");
     laboratory("outputs.sh", "refusals as they should be, 0 not");
 }
 
 #[test]
 fn no_command_changes_foreign_things() {
-    needs!("mkfs.ext4", "bash");
+    needs!(beside others; "mkfs.ext4", "bash");
     laboratory("foreign.sh", "times nothing of others changed, 0 failures");
 }

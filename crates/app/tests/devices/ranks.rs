@@ -44,7 +44,7 @@ fn process_of(lab: &Lab, rank: usize) -> String {
 /// Check 13: results do not depend on the number of ranks, and are those of one process.
 #[test]
 fn an_analysis_does_not_depend_on_the_number_of_ranks() {
-    needs!("mpirun");
+    needs!(beside others; "mpirun");
     let lab = lab();
     lab.expect(0, "generate mixed a.load --duration 900s --rate 1000 --size 1GiB --seed 5");
     let options =
@@ -76,7 +76,7 @@ fn an_analysis_does_not_depend_on_the_number_of_ranks() {
 /// The message of a command that fails is printed once, and all ranks end.
 #[test]
 fn a_failure_of_ranks_is_told_once() {
-    needs!("mpirun");
+    needs!(beside others; "mpirun");
     let lab = lab();
     let ended = on_ranks(&lab, 3, "analyze nowhere");
     assert_eq!(ended.code, 2, "{}", ended.err);
@@ -93,7 +93,7 @@ fn a_failure_of_ranks_is_told_once() {
 /// Check 13: the figures of a run are the sum of those of its ranks, with counts and with records.
 #[test]
 fn a_run_on_ranks_is_the_sum_of_its_parts() {
-    needs!("mpirun");
+    needs!(beside others; "mpirun");
     let lab = lab();
     let write = "run -t f{rank} --create --size 1MiB --rw write --bs 4k --iodepth 4 --collect summary --no-progress -o r";
     let ended = on_ranks(&lab, 8, write);
@@ -138,7 +138,7 @@ fn a_run_on_ranks_is_the_sum_of_its_parts() {
 /// Check 13 with many more ranks than CPUs.
 #[test]
 fn sixty_four_ranks_execute_a_plan() {
-    needs!("mpirun");
+    needs!(beside others; "mpirun");
     let lab = lab();
     let line = "run -t f{rank} --create --size 64KiB --rw write --bs 4k --engine null --collect summary --no-progress --json -o r";
     let ended = on_ranks(&lab, 64, line);
@@ -153,7 +153,7 @@ fn sixty_four_ranks_execute_a_plan() {
 /// A rank that refuses stops all before anything is written.
 #[test]
 fn a_rank_that_refuses_stops_all() {
-    needs!("mpirun");
+    needs!(beside others; "mpirun");
     let lab = lab();
     for rank in 0..3 {
         lab.target(&format!("f{rank}"), 1 << 20);
@@ -177,7 +177,7 @@ fn a_rank_that_refuses_stops_all() {
 /// The clock of some ranks is ahead: each reading is within its error of the difference that the namespace defines.
 #[test]
 fn clocks_of_ranks_are_known_to_their_error() {
-    needs!("mpirun");
+    needs!(beside others; "mpirun");
     let lab = lab();
     let line = "run -t f{rank} --create --size 256KiB --rw write --bs 4k --rate-iops 64 --no-progress -o r";
     let (program, words) = (env!("CARGO_BIN_EXE_iosonar-mpi"), line.split(' '));
@@ -205,7 +205,7 @@ fn clocks_of_ranks_are_known_to_their_error() {
 /// A signal to one rank ends the run of all in order; a rank that dies ends all, and nothing that was recorded is lost.
 #[test]
 fn a_signal_and_a_death_of_a_rank_end_all() {
-    needs!("mpirun");
+    needs!(beside others; "mpirun");
     let lab = lab();
     for (signal, code) in [("TERM", 143), ("KILL", 137)] {
         let line = format!(

@@ -93,7 +93,7 @@ const DISKS: usize = 5;
 #[test]
 fn every_kind_of_holder_forbids_writing() {
     let mut command = or_skip!(machine(&PROGRAMS));
-    let _turn = turn();
+    let _turn = shared_turn();
     let lab = lab();
     let load = lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
     command.args(["-f", &format!("{}:/load", load.display())]);

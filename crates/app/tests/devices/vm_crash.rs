@@ -42,7 +42,7 @@ fn load(region: u64, count: u64, every: u64, flush_every: u64, fua_every: u64) -
 #[test]
 fn flushed_data_survives_power_loss() {
     let mut command = or_skip!(machine(&["dmsetup"]));
-    let _turn = turn();
+    let _turn = shared_turn();
     let lab = lab();
     let rounds = if std::env::var("IOSONAR_LONG").is_ok_and(|v| v == "1") { 5 } else { 2 };
     command.args(MODULES.iter().flat_map(|module| ["-m", module]));

@@ -9,7 +9,7 @@ const PROGRAMS: [&str; 1] = ["lvm"];
 #[test]
 fn path_of_a_logical_volume_is_that_of_its_trace() {
     let mut command = or_skip!(machine(&PROGRAMS));
-    let _turn = turn();
+    let _turn = shared_turn();
     command.args(["-m", "dm-mod", "-d", "64", "-t", "120"]).arg(script("vm_path.sh"));
     let ended = iosonar_testkit::Ended::of(command.output().unwrap());
     assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);

@@ -68,7 +68,7 @@ const HUNDREDTH: u64 = 10_000_000;
 #[test]
 fn classifies_real_faults_in_a_virtual_machine() {
     let mut command = or_skip!(machine(&["dmsetup"]));
-    let _turn = turn();
+    let _turn = shared_turn();
     let lab = lab();
     command.args(MODULES.iter().flat_map(|module| ["-m", module]));
     for (name, block) in [("a", 512), ("b", 4096)] {
