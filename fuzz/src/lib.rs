@@ -6,11 +6,6 @@ mod input;
 
 pub use input::{Inputs, tokens};
 
-// The options of the command, which is no library.
-#[allow(dead_code)]
-#[path = "../../crates/app/src/args/mod.rs"]
-mod args;
-
 /// A fuzz target.
 #[derive(Clone, Copy)]
 pub struct Target {
