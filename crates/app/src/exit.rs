@@ -42,6 +42,29 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// That of a code of the same program.
+    pub fn of_code(code: u8) -> Exit {
+        let known = [Exit::Fine, Exit::Failed, Exit::Refused, Exit::Cautioned, Exit::Fake, Exit::Miscompared];
+        let signal = Exit::Signal(i32::from(code.wrapping_sub(128)));
+        known.get(usize::from(code)).copied().unwrap_or(signal)
+    }
+
+    /// Of several machines, the end that says most.
+    pub fn of_all(ends: impl IntoIterator<Item = Exit>) -> Exit {
+        let weight = |exit: &Exit| match exit {
+            Exit::Fine => 0,
+            Exit::Cautioned => 1,
+            Exit::Fake => 2,
+            Exit::Refused => 3,
+            Exit::Failed => 4,
+            Exit::Miscompared => 5,
+            Exit::Signal(_) => 6,
+        };
+        ends.into_iter().max_by_key(weight).unwrap_or(Exit::Fine)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit.code())

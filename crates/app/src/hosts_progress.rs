@@ -1,12 +1,15 @@
 //! Progress of a run of several processes: the phase, and a line for each machine.
 
 use crate::args::common::ProgressArgs;
+use crate::hosts_view::HostsView;
 use crate::output::print_message;
 use crate::progress::Form;
 use iosonar_cluster::{PartProgress, RunProgress};
+use iosonar_engine::Control;
 use iosonar_text::one_line;
 use iosonar_text::units::{self, Charset};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Interval of lines on a terminal, which are not rewritten.
@@ -19,6 +22,7 @@ pub struct HostsProgress {
     form: Form,
     /// `None`: nothing is shown.
     every: Option<Duration>,
+    view: Option<HostsView>,
     /// Time of the last line since the start of the run, and what was done then.
     shown: Duration,
     done: Vec<PartProgress>,
@@ -37,10 +41,25 @@ impl HostsProgress {
             Form::Rewritten => Some(ON_TERMINAL),
             other => other.every(),
         };
-        HostsProgress { form, every, shown: Duration::ZERO, done: Vec::new() }
+        HostsProgress { form, every, view: None, shown: Duration::ZERO, done: Vec::new() }
+    }
+
+    /// The same with the live view, where the terminal can show it; `control` is that of the run.
+    pub fn live(progress: &ProgressArgs, control: &Arc<Control>) -> HostsProgress {
+        let lines = HostsProgress::new(progress);
+        let is_able = matches!(lines.form, Form::Rewritten);
+        let view = if is_able { HostsView::open(control.clone()) } else { None };
+        HostsProgress { view, ..lines }
     }
 
     pub fn show(&mut self, now: &RunProgress<'_>) {
+        if let Some(mut view) = self.view.take() {
+            let is_shown = view.show(now, |requests, bytes| head(now, requests, bytes));
+            self.view = Some(view);
+            if is_shown {
+                return;
+            }
+        }
         let elapsed = now.phase.elapsed.saturating_sub(self.shown);
         if self.every.is_none_or(|every| elapsed < every) {
             return;
@@ -69,22 +88,7 @@ impl HostsProgress {
         let mut rows: Vec<(Speed, &PartProgress)> =
             parts.map(|(number, part)| (self.speed(number, part, elapsed), part)).collect();
         let sum = |of: fn(&Speed) -> f64| rows.iter().map(|(speed, _)| of(speed)).sum::<f64>();
-        let lost = now.parts.iter().filter(|part| part.is_lost).count();
-        let lost = if lost > 0 { format!(" | {lost} lost") } else { String::new() };
-        let clock = units::clock(u64::try_from(now.phase.elapsed.as_nanos()).unwrap_or(u64::MAX));
-        let phase = match now.phase.of {
-            1 => String::new(),
-            of => format!(" | phase {} of {of}: {}", now.phase.number + 1, one_line(now.phase.name)),
-        };
-        let who = match now.parts.as_slice() {
-            [only] => one_line(&only.name).into_owned(),
-            several => format!("{} hosts", several.len()),
-        };
-        let head = format!(
-            "{clock} | {who}{lost}{phase} | {} req/s | {}/s",
-            units::request_rate(sum(|speed| speed.requests)),
-            units::bytes(sum(|speed| speed.bytes) as u64),
-        );
+        let head = head(now, sum(|speed| speed.requests), sum(|speed| speed.bytes));
         let more = rows.len().saturating_sub(MOST_LINES);
         if more > 0 {
             rows.sort_by(|a, b| a.0.requests.total_cmp(&b.0.requests));
@@ -131,8 +135,28 @@ impl HostsProgress {
     }
 }
 
+/// The sum of all machines in a line, with their requests and bytes per second.
+fn head(now: &RunProgress<'_>, requests: f64, bytes: f64) -> String {
+    let lost = now.parts.iter().filter(|part| part.is_lost).count();
+    let lost = if lost > 0 { format!(" | {lost} lost") } else { String::new() };
+    let clock = units::clock(u64::try_from(now.phase.elapsed.as_nanos()).unwrap_or(u64::MAX));
+    let phase = match now.phase.of {
+        1 => String::new(),
+        of => format!(" | phase {} of {of}: {}", now.phase.number + 1, one_line(now.phase.name)),
+    };
+    let who = match now.parts.as_slice() {
+        [only] => one_line(&only.name).into_owned(),
+        several => format!("{} hosts", several.len()),
+    };
+    format!(
+        "{clock} | {who}{lost}{phase} | {} req/s | {}/s",
+        units::request_rate(requests),
+        units::bytes(bytes as u64),
+    )
+}
+
 /// The state of a machine in a word.
-fn state(part: &PartProgress) -> &'static str {
+pub fn state(part: &PartProgress) -> &'static str {
     match (part.is_lost, part.has_ended) {
         (true, _) => "lost",
         (false, true) => "ended",
@@ -160,7 +184,13 @@ mod tests {
     #[test]
     fn lines_have_the_sum_and_each_machine() {
         let done = vec![part("alpha", 1_000, false), part("b", 1_000, false), part("c", 10, false)];
-        let shown = HostsProgress { form: Form::Silent, every: None, shown: Duration::from_secs(10), done };
+        let shown = HostsProgress {
+            form: Form::Silent,
+            every: None,
+            view: None,
+            shown: Duration::from_secs(10),
+            done,
+        };
         let now =
             progress(vec![part("alpha", 3_000, false), part("b", 1_500, false), part("c", 10, true)], 20);
         let lines = shown.lines(&now, Duration::from_secs(10));

@@ -11,6 +11,7 @@ mod file_progress;
 mod fio_words;
 mod help;
 mod hosts_progress;
+mod hosts_view;
 mod live;
 mod output;
 mod outputs;
@@ -27,6 +28,7 @@ mod signals;
 mod study_pages;
 mod timings;
 mod together;
+mod verb_questions;
 mod watch;
 mod witness;
 

@@ -7,7 +7,7 @@ use crate::progress::{self, ProgressOptions};
 use crate::ranks;
 use crate::signals::{self, Listener, Phase, PresentPhase};
 use crate::timings::Timings;
-use crate::together;
+use crate::together::{self, Wish};
 use anyhow::anyhow;
 use iosonar_analyze::{Limits, Passing, Summary, Verdict};
 use iosonar_archive::{Archive, Interruption, RunInfo, RunState, TOOL};
@@ -58,11 +58,14 @@ pub fn execute(
 
 /// The same for a plan that several processes execute.
 fn execute_together(plan: Plan, args: &SessionArgs) -> Result<Exit, Failure> {
-    refuse_live(args)?;
+    if !plan.has_hosts() {
+        refuse_live(args)?;
+    }
     let timings = Timings::new();
     let check = |info: &RunInfo| Ok(args.out.clone().unwrap_or_else(|| new_name(info)));
-    let sent = args.hosts.send_program.clone();
-    let (ended, _listener) = together::perform(&plan, &args.progress, sent, limits(args), check, &timings)?;
+    let sent = args.hosts.reach.send_program.clone();
+    let wish = Wish { sent, limits: limits(args), progress: &args.progress, live: args.live };
+    let (ended, _listener) = together::perform(&plan, wish, check, &timings)?;
     finish(ended, args, timings)
 }
 
@@ -154,7 +157,7 @@ pub fn begin_session(
     let control = Arc::new(Control::default());
     let listener = Listener::start(control.clone())?;
     let observer = Arc::new(Terminal { progress: progress.cloned(), ..terminal(&listener, timings) });
-    Ok((Session { control, observer, command: command_line() }, listener))
+    Ok((Session { control, command: command_line(), ..Session::new(observer) }, listener))
 }
 
 /// A session for verbs that change no target: a first signal lets them end and remove what they made, a second one ends the program after
@@ -162,7 +165,7 @@ pub fn begin_session(
 pub fn ending_on_signal() -> Result<Session, Failure> {
     let control = Arc::new(Control::default());
     signals::stop_on_signal(control.clone(), || {})?;
-    Ok(Session { control, observer: Arc::new(Terminal::default()), command: command_line() })
+    Ok(Session { control, command: command_line(), ..Session::new(Arc::new(Terminal::default())) })
 }
 
 /// A session that prints what it reports, for what is no run.

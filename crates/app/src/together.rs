@@ -8,6 +8,7 @@ use crate::ranks;
 use crate::session::begin_session;
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
+use crate::verb_questions;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{PARTS, RunInfo};
@@ -16,7 +17,7 @@ use iosonar_cluster::{Assembled, Coordinator, Launch, take_part};
 use iosonar_engine::Control;
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
-use iosonar_runner::{Ended, announcement};
+use iosonar_runner::{Ended, Error, Session};
 use iosonar_text::shown;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -37,39 +38,68 @@ pub fn part() -> Result<Exit, Failure> {
         true => Coordinator::Elsewhere,
         false => Coordinator::Here,
     };
-    take_part(coordinator, std::io::stdin(), std::io::stdout(), control, announcement, notice)?;
+    take_part(coordinator, std::io::stdin(), std::io::stdout(), control, notice, verb_questions::answer)?;
     Ok(Exit::Fine)
 }
 
-/// Executes a plan in several processes. `sent` is the program for machines without one, if it is not this one; `limits` are those of the
-/// summary; `check` may refuse the prepared run, and returns the directory of the result.
+/// Executes a plan in several processes. `check` may refuse the prepared run, and returns the directory of the result.
 pub fn perform(
     plan: &Plan,
-    progress: &ProgressArgs,
-    sent: Option<PathBuf>,
-    limits: Limits,
+    wish: Wish<'_>,
     check: impl FnOnce(&RunInfo) -> Result<PathBuf, Failure>,
     timings: &Timings,
 ) -> Result<(Ended, Listener), Failure> {
-    if progress.progress == ProgressArg::Json && !plan.has_hosts() {
+    if wish.progress.progress == ProgressArg::Json && !plan.has_hosts() {
         return Err(Failure::refused(anyhow!(
             "--progress json: a plan with `executor = \"process\"` reports the phases that start and nothing of requests: use --progress none"
         )));
     }
     let (session, listener) = begin_session(timings, None)?;
+    let ended = execute(&session, &listener, plan, wish, check)?;
+    listener.set_kept(format!("the records are in {}", shown(&ended.archive.dir())));
+    timings.end("merge");
+    Ok((ended, listener))
+}
+
+/// How several processes execute a plan, beside what the plan says.
+pub struct Wish<'a> {
+    /// The program for machines without one, if it is not this one.
+    pub sent: Option<PathBuf>,
+    /// Limits of the summary.
+    pub limits: Limits,
+    pub progress: &'a ProgressArgs,
+    /// Shows the live view.
+    pub live: bool,
+}
+
+impl<'a> Wish<'a> {
+    /// Lines of progress, and this program.
+    pub fn of(progress: &'a ProgressArgs) -> Wish<'a> {
+        Wish { sent: None, limits: Limits::default(), progress, live: false }
+    }
+}
+
+/// Executes a plan in several processes. `begin` is called when no process has refused its part; it returns the directory of the result.
+pub fn execute<E: From<Error>>(
+    session: &Session,
+    listener: &Listener,
+    plan: &Plan,
+    Wish { sent, limits, progress, live }: Wish<'_>,
+    begin: impl FnOnce(&RunInfo) -> Result<PathBuf, E>,
+) -> Result<Ended, E> {
     listener.set_phase(Phase::Assembling);
-    let launch = Launch { sent, limits, ..Launch::of_this_program(|line| print_message(line))? };
-    let assembled = Assembled::in_session(&session, &launch, plan)?;
-    let dir = check(&assembled.info())?;
+    let own = Launch::of_this_program(|line| print_message(line)).map_err(Error::broke)?;
+    let assembled = Assembled::in_session(session, &Launch { sent, limits, ..own }, plan)?;
+    let dir = begin(&assembled.info())?;
     listener.set_kept(match plan.keeps_records_on_hosts() {
         true => "each host keeps the records of its part".into(),
         false => format!("what each process recorded until now is in {}", shown(&dir.join(PARTS))),
     });
-    let mut lines = HostsProgress::new(progress);
-    let ended = assembled.execute(&session, &dir, |now| lines.show(now))?;
-    listener.set_kept(format!("the records are in {}", shown(&dir)));
-    timings.end("merge");
-    Ok((ended, listener))
+    let mut lines = match live {
+        true => HostsProgress::live(progress, &session.control),
+        false => HostsProgress::new(progress),
+    };
+    Ok(assembled.execute(session, &dir, |now| lines.show(now))?)
 }
 
 /// Executes a plan on the ranks of an MPI run. `name` names the directory of the result; only the first rank has one.

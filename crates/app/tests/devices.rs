@@ -38,6 +38,8 @@ mod generator;
 mod guard;
 #[path = "devices/history.rs"]
 mod history;
+#[path = "devices/host_verbs.rs"]
+mod host_verbs;
 #[path = "devices/hosts.rs"]
 mod hosts;
 #[path = "devices/in_use.rs"]

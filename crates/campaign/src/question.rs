@@ -2,7 +2,7 @@
 
 use crate::shuffle::shuffle;
 use crate::{Calls, Matrix, TESTS, Test, Timed, Unit, pairs, test_names};
-use iosonar_plan::{Access, ByteSize, Claim, Engine, RunId, SyncFlag};
+use iosonar_plan::{Access, ByteSize, Claim, Engine, Executor, RunId, SyncFlag};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,9 @@ use std::path::PathBuf;
 pub struct Question {
     /// Test files, one per concurrent stream.
     pub files: Vec<PathBuf>,
+    /// Where the streams are executed, which take turns in this list; empty: by threads of this process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub executors: Vec<Executor>,
     /// Names of tests, in the order of execution on each file.
     pub tests: Vec<String>,
     /// Sizes of files.
@@ -235,6 +238,7 @@ impl Question {
             return Err(QuestionError::TooMany(parts));
         }
         Ok(Matrix {
+            executors: self.executors.iter().cycle().take(self.files.len()).cloned().collect(),
             streams: self.streams.clone(),
             repeat: self.repeat,
             methods,
@@ -270,6 +274,7 @@ pub(crate) mod tests {
         let sizes = |kib: &[u64]| kib.iter().map(|kib| ByteSize(kib << 10)).collect::<Vec<_>>();
         Question {
             files: vec!["a".into(), "b".into()],
+            executors: Vec::new(),
             tests: vec!["write".into(), "read".into()],
             sizes: sizes(&[64, 128, 256]),
             records: sizes(&[4, 128]),
@@ -316,6 +321,14 @@ pub(crate) mod tests {
         let text = serde_json::to_string(&Question { destroy: true, ..question() }).unwrap();
         assert!(!text.contains("destroy"), "{text}");
         assert_eq!(serde_json::from_str::<Question>(&text).unwrap(), question());
+    }
+
+    #[test]
+    fn streams_take_turns_on_their_hosts() {
+        let host = |name: &str| Executor::Host(iosonar_plan::Host::new(name));
+        let files = ["a", "b", "c"].map(std::path::PathBuf::from).to_vec();
+        let question = Question { files, executors: vec![host("x"), host("y")], ..question() };
+        assert_eq!(question.matrix(1).unwrap().executors, [host("x"), host("y"), host("x")]);
     }
 
     #[test]

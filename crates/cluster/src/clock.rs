@@ -4,6 +4,7 @@
 //! middle of the exchange is known to half of the time that it spent on the way (Cristian, "Probabilistic clock synchronization", 1989;
 //! RFC 5905, section 8). Between two readings the difference is a line; the error grows with the distance to the nearer one.
 
+use crate::protocol::SystemTimes;
 use iosonar_archive::{ClockFacts, ClockReading, HostClock};
 use iosonar_host::Root;
 use iosonar_os::realtime_ns;
@@ -48,6 +49,29 @@ pub(crate) struct Exchange {
     pub(crate) answered: u64,
     /// When the answer arrived, here.
     pub(crate) heard: u64,
+    /// The reading by the wall clocks of both machines, in place of the way there and back.
+    pub(crate) agreed: Option<Agreed>,
+}
+
+/// The other clock by the wall clocks of both machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    here: u64,
+    there: u64,
+    error: u64,
+}
+
+impl Agreed {
+    /// At the time of the reading `here`; `None` unless something keeps both wall clocks equal to others. Their errors add up.
+    pub(crate) fn of(here: &SystemTimes, there: &SystemTimes) -> Option<Agreed> {
+        let apart = here.realtime.wrapping_sub(there.realtime) as i64;
+        let drift = u128::from(apart.unsigned_abs()) * u128::from(MOST_DRIFT_PPM) / 1_000_000;
+        Some(Agreed {
+            here: here.monotonic,
+            there: there.monotonic.wrapping_add_signed(apart),
+            error: here.error_ns?.saturating_add(there.error_ns?).saturating_add(drift as u64),
+        })
+    }
 }
 
 /// The other clock as read by an exchange.
@@ -68,6 +92,9 @@ impl Exchange {
     }
 
     fn reading(&self, is_anchor: bool) -> Reading {
+        if let Some(Agreed { here, there, error }) = self.agreed {
+            return Reading { here, there, error, is_anchor };
+        }
         let middle = |a: u64, b: u64| a + b.saturating_sub(a) / 2;
         Reading {
             here: middle(self.sent, self.heard),
@@ -123,8 +150,9 @@ impl ClockTrack {
     /// Adds the exchanges of a series: their best is kept.
     pub(crate) fn add_series(&mut self, series: &[Exchange]) {
         series.iter().for_each(|exchange| self.count(exchange));
-        if let Some(best) = series.iter().min_by_key(|exchange| exchange.way()) {
-            self.push(best.reading(true));
+        let readings = series.iter().map(|exchange| exchange.reading(true));
+        if let Some(best) = readings.min_by_key(|reading| reading.error) {
+            self.push(best);
         }
     }
 
@@ -366,7 +394,27 @@ mod tests {
     /// An exchange with a clock that is ahead, with these delays of both ways.
     fn exchange(sent: u64, ahead: i64, way_out: u64, way_back: u64) -> Exchange {
         let arrived = (sent + way_out).wrapping_add_signed(ahead);
-        Exchange { sent, arrived, answered: arrived + 70, heard: sent + way_out + 70 + way_back }
+        Exchange {
+            sent,
+            arrived,
+            answered: arrived + 70,
+            heard: sent + way_out + 70 + way_back,
+            agreed: None,
+        }
+    }
+
+    #[test]
+    fn wall_clocks_that_are_kept_equal_give_the_difference() {
+        let times = |monotonic, realtime, error_ns| SystemTimes { monotonic, realtime, error_ns };
+        let here = times(5_000, 1_000_000, Some(300));
+        let there = times(70_000, 998_000, Some(200));
+        let agreed = Agreed::of(&here, &there).unwrap();
+        assert_eq!(agreed, Agreed { here: 5_000, there: 72_000, error: 501 });
+        assert_eq!(Agreed::of(&here, &times(70_000, 998_000, None)), None);
+        let mut track = ClockTrack::default();
+        track.add_series(&[Exchange { agreed: Some(agreed), ..exchange(5_000, 9, 400, 90_000) }]);
+        assert_eq!((track.there(6_000), track.error_at(5_000)), (Some(73_000), 501));
+        assert_eq!(track.least_round_trip(), 90_400);
     }
 
     /// For any two ways, the true difference lies within the error.

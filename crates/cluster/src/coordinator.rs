@@ -91,7 +91,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Starts the processes of some parts of a plan.
-    fn start(
+    pub(crate) fn start(
         setup: &Launch,
         plan: &'a Plan,
         parts_of_plan: Vec<Vec<u16>>,
@@ -106,7 +106,7 @@ impl<'a> Assembled<'a> {
             let name = name_of(plan, executor, &targets);
             let started = setup.start(number, executor, name.clone(), programs.sent.as_ref(), &to);
             let process = started.map_err(|error| refused(&name, error))?;
-            parts.push(Part::new(process, executor, targets, programs.build(executor)));
+            parts.push(Part::new(process, executor, targets, programs.build(executor), plan.hosts.clock));
         }
         Ok(Assembled {
             plan,
@@ -206,7 +206,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Fails with the first process that cannot take part; after a signal, with the signal.
-    fn refuse_lost(&mut self, control: &Control) -> Result<(), TogetherError> {
+    pub(crate) fn refuse_lost(&mut self, control: &Control) -> Result<(), TogetherError> {
         if control.signal().is_some() {
             return Err(TogetherError::Stopped);
         }
@@ -267,14 +267,14 @@ impl<'a> Assembled<'a> {
     }
 
     /// Receives reports until `holds` is true for each process that is not gone.
-    fn pump(&mut self, control: &Control, holds: impl Fn(&Part) -> bool) {
+    pub(crate) fn pump(&mut self, control: &Control, holds: impl Fn(&Part) -> bool) {
         while !self.parts.iter().all(|part| part.is_gone() || holds(part)) {
             self.step(control);
         }
     }
 
     /// Passes a signal on, receives a report, and notices processes that are lost.
-    fn step(&mut self, control: &Control) {
+    pub(crate) fn step(&mut self, control: &Control) {
         if let Some(signal) = control.signal().filter(|_| !self.is_stop_told) {
             self.is_stop_told = true;
             self.parts.iter_mut().for_each(|part| part.stop(signal.0));

@@ -4,6 +4,8 @@ use crate::protocol::InputFile;
 use crate::sent_program::{copy_hashed, hash_of};
 use iosonar_archive::RunInfo;
 use iosonar_os::create::{Unfinished, new_private_dirs};
+use iosonar_os::made::OwnDir;
+use iosonar_os::temporary;
 use iosonar_text::shown;
 use std::env;
 use std::io::{self, BufRead, Read};
@@ -14,6 +16,18 @@ use std::path::{Path, PathBuf};
 pub(crate) struct InputCache {
     /// Why a file could not be stored.
     failed: Option<String>,
+    folder: Folder,
+}
+
+/// Where the files of a question are.
+#[derive(Debug, Default)]
+enum Folder {
+    /// Files go to the cache.
+    #[default]
+    None,
+    Made(OwnDir),
+    /// It could not be made: files that follow are read and dropped.
+    Failed,
 }
 
 /// Where the input files of a plan are here.
@@ -33,8 +47,11 @@ fn dir_of(hash: &str) -> io::Result<PathBuf> {
 
 /// Its file: it has the name that it has elsewhere, as names may say what a file is.
 fn path_of(input: &InputFile) -> io::Result<PathBuf> {
-    let name = input.path.file_name().map_or_else(|| "input".into(), PathBuf::from);
-    Ok(dir_of(&input.hash)?.join(name))
+    Ok(dir_of(&input.hash)?.join(name_of(input)))
+}
+
+fn name_of(input: &InputFile) -> PathBuf {
+    input.path.file_name().map_or_else(|| "input".into(), PathBuf::from)
 }
 
 impl InputCache {
@@ -49,11 +66,38 @@ impl InputCache {
     /// Stores a file from the stream. All of its bytes are read in any case: an order follows them.
     pub(crate) fn receive(&mut self, input: &InputFile, from: &mut impl BufRead) {
         let mut bytes = from.by_ref().take(input.bytes);
-        let stored = store(input, &mut bytes);
+        let stored = match &self.folder {
+            Folder::None => store(input, &mut bytes),
+            Folder::Made(folder) => keep(input, folder.path(), &mut bytes),
+            Folder::Failed => Ok(0),
+        };
         let drained = io::copy(&mut bytes, &mut io::sink());
         if let Err(error) = stored.and(drained) {
             self.failed = Some(format!("{} cannot be stored there: {error}", shown(&input.path)));
         }
+    }
+
+    /// Keeps the files that follow in a temporary folder.
+    pub(crate) fn gather(&mut self) {
+        self.folder = match temporary::directory("question") {
+            Ok(folder) => Folder::Made(folder),
+            Err(error) => {
+                self.failed = Some(error.to_string());
+                Folder::Failed
+            }
+        };
+    }
+
+    /// The folder of a question; `None` if it has no files. It is removed when it is dropped.
+    pub(crate) fn gathered(&mut self) -> Result<Option<OwnDir>, String> {
+        let folder = match std::mem::take(&mut self.folder) {
+            Folder::Made(folder) => Some(folder),
+            Folder::None | Folder::Failed => None,
+        };
+        if let Some(folder) = &folder {
+            folder.remove_leftovers();
+        }
+        self.failed.take().map_or(Ok(folder), Err)
     }
 
     /// Where all of them are.
@@ -74,13 +118,18 @@ fn store(input: &InputFile, from: &mut impl BufRead) -> io::Result<u64> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let mut file = Unfinished::begin(&dir)?;
+    keep(input, &dir, from)
+}
+
+/// Keeps a file in a directory, under the name that it has elsewhere.
+fn keep(input: &InputFile, dir: &Path, from: &mut impl BufRead) -> io::Result<u64> {
+    let mut file = Unfinished::begin(dir)?;
     let (hash, bytes) = copy_hashed(from, file.file())?;
     if (&hash, bytes) != (&input.hash, input.bytes) {
         let why = format!("{bytes} of {} bytes came, or others", input.bytes);
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
-    file.name_over(&path_of(input)?)?;
+    file.name_over(&dir.join(name_of(input)))?;
     Ok(bytes)
 }
 

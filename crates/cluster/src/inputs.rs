@@ -20,11 +20,7 @@ impl InputFiles {
     pub(crate) fn of(plan: &Plan) -> io::Result<InputFiles> {
         let is_elsewhere = |number: &u16| plan.targets[usize::from(*number)].executor.host().is_some();
         let elsewhere: Vec<u16> = plan.parts().into_iter().flatten().filter(is_elsewhere).collect();
-        let read = |path: &Path| {
-            let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", shown(&path)));
-            let (hash, bytes) = hash_of(path).map_err(named)?;
-            Ok((path.to_path_buf(), InputFile { path: path.into(), hash, bytes }))
-        };
+        let read = |path: &Path| Ok((path.to_path_buf(), input_file(path)?));
         plan.input_files(&elsewhere).into_iter().map(read).collect::<io::Result<_>>().map(InputFiles)
     }
 
@@ -32,4 +28,14 @@ impl InputFiles {
     pub(crate) fn for_targets(&self, plan: &Plan, targets: &[u16]) -> Vec<InputFile> {
         plan.input_files(targets).into_iter().filter_map(|path| self.0.get(path).cloned()).collect()
     }
+}
+
+/// A file that is sent, with its hash.
+///
+/// # Errors
+/// It cannot be read; the error names it.
+pub(crate) fn input_file(path: &Path) -> io::Result<InputFile> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", shown(&path)));
+    let (hash, bytes) = hash_of(path).map_err(named)?;
+    Ok(InputFile { path: path.into(), hash, bytes })
 }

@@ -15,8 +15,9 @@
 //! Reading order: `protocol` (messages), `member` (one process), `sent_program` (the program on other machines), `launch` (starting
 //! processes), `coordinator` (synchronisation) and `part` (a process as it sees it), `clock` (clocks of other machines), `inputs` and
 //! `input_cache` (loads on their way and there), `outset` (facts before the first request), `results` and `merge` (one archive of many),
-//! `session` (all of it, with reports to an observer).
+//! `session` (all of it, with reports to an observer), `questions` and `answering` (verbs that machines execute for themselves).
 
+mod answering;
 mod clock;
 mod collect;
 mod coordinator;
@@ -30,6 +31,7 @@ mod outset;
 mod part;
 mod placement;
 pub mod protocol;
+mod questions;
 pub mod ranks;
 mod remote_shell;
 mod results;
@@ -38,10 +40,13 @@ mod sent_program;
 mod session;
 mod split;
 
+pub use answering::NoAnswer;
 pub use collect::{Collected, collect};
 pub use coordinator::Assembled;
 pub use launch::Launch;
 pub use member::{Coordinator, take_part};
 pub use placement::{Placement, PlacementError};
+pub use protocol::Answered;
+pub use questions::{HostAnswer, Question, Questions, ask};
 pub use run_progress::{PartProgress, PhaseProgress, RunProgress};
 pub use split::split;

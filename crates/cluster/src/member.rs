@@ -1,19 +1,23 @@
 //! A participating process: it prepares its part of the plan, synchronises with the others at the start of phases, and
 //! keeps its records.
 
+use crate::answering::{self, NoAnswer, VerbQuestion};
 use crate::clock::own_clock;
 use crate::counts::{Counting, count_part};
 use crate::input_cache::{InputCache, InputPlaces};
-use crate::protocol::{HostProgress, InputFile, Order, PING_EVERY, PROTOCOL, Report, SILENCE, hear, say};
+use crate::protocol::{
+    Answered, HostProgress, InputFile, Order, PING_EVERY, PROTOCOL, Report, SILENCE, SystemTimes, hear, say,
+};
 use crate::sent_program::hash_of;
 use iosonar_archive::{Archive, LOG, RunInfo, SERIES_LOG, Signal, TOOL, remove_archive};
-use iosonar_engine::{Control, Prepared, Rendezvous};
+use iosonar_engine::{Control, Rendezvous};
 use iosonar_host::Root;
 use iosonar_load::Notice;
 use iosonar_os::{monotonic_ns, temporary};
 use iosonar_plan::Plan;
-use iosonar_runner::{Intent, Ready, Scene, sum_up_part};
+use iosonar_runner::{Intent, Ready, Scene, Session, announcement, sum_up_part};
 use iosonar_text::shown;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -38,9 +42,9 @@ pub enum Coordinator {
 }
 
 /// State shared by both threads of a process: the listener and the runner.
-struct Line<W> {
+pub(crate) struct Line<W> {
     out: Mutex<W>,
-    control: Arc<Control>,
+    pub(crate) control: Arc<Control>,
     /// Per phase: whether its first job is done.
     first_done: Mutex<HashMap<u16, Arc<AtomicBool>>>,
     /// When the coordinator was heard last, as `CLOCK_MONOTONIC`.
@@ -54,12 +58,12 @@ struct Line<W> {
 
 impl<W: Write> Line<W> {
     /// Write errors are ignored: a coordinator that no longer reads is detected by the end of its messages.
-    fn report(&self, report: &Report) {
+    pub(crate) fn report(&self, report: &Report) {
         let _ = say(&mut *self.out.lock().unwrap_or_else(PoisonError::into_inner), report);
     }
 
     /// The same, unless another report is being sent: that is a sign of life, too.
-    fn report_if_free(&self, report: impl FnOnce() -> Report) {
+    pub(crate) fn report_if_free(&self, report: impl FnOnce() -> Report) {
         if let Ok(mut out) = self.out.try_lock() {
             let _ = say(&mut *out, &report());
         }
@@ -74,13 +78,17 @@ impl<W: Write> Line<W> {
         match order {
             Order::Ping { sent } => {
                 let arrived = self.heard.load(Relaxed);
-                self.report_if_free(|| Report::Pong { sent, arrived, answered: monotonic_ns() });
+                self.report_if_free(|| {
+                    let system = SystemTimes::of_this_machine();
+                    Report::Pong { sent, arrived, answered: monotonic_ns(), system }
+                });
             }
             Order::Offer { inputs } => {
                 let hashes = self.inputs().missing(&inputs);
                 self.report(&Report::Wanted { hashes });
             }
             Order::Input { input } => self.inputs().receive(&input, from),
+            Order::Gather => self.inputs().gather(),
             Order::FirstDone { phase } => self.flag(phase).store(true, Relaxed),
             Order::Stop { signal } => self.control.stop(signal),
             Order::Count { clock, limits, parts } => {
@@ -92,12 +100,12 @@ impl<W: Write> Line<W> {
         None
     }
 
-    fn inputs(&self) -> std::sync::MutexGuard<'_, InputCache> {
+    pub(crate) fn inputs(&self) -> std::sync::MutexGuard<'_, InputCache> {
         self.inputs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports progress until the run is over.
-    fn report_progress(&self, scene: &Scene<'_>) {
+    pub(crate) fn report_progress(&self, scene: &Scene<'_>) {
         let mut reported = Instant::now();
         while !scene.is_over() {
             std::thread::sleep(POLL);
@@ -125,8 +133,8 @@ impl<W: Write> Line<W> {
 }
 
 /// The other processes, as seen by this one.
-struct Member<W> {
-    line: Arc<Line<W>>,
+pub(crate) struct Member<W> {
+    pub(crate) line: Arc<Line<W>>,
     orders: Mutex<Receiver<io::Result<Order>>>,
 }
 
@@ -169,7 +177,7 @@ impl<W: Write> Member<W> {
     }
 
     /// Waits for the order that `wanted` recognises; `None` if the run is stopped first.
-    fn wait<T>(&self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
+    pub(crate) fn wait<T>(&self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             // An order that arrived before the stop is still valid: the other processes follow it, too.
@@ -231,8 +239,8 @@ impl<W: Write + Send> Rendezvous for Member<W> {
     }
 }
 
-/// Takes part in a run: executes the coordinator's `orders`, and writes to `reports`. `tell` formats messages for the
-/// user about a prepared part; `notice` is called for skipped lines of loads.
+/// Takes part in a run: executes the coordinator's `orders`, and writes to `reports`. `notice` is called for skipped lines of loads;
+/// `verbs` answers a question in place of a part, with the folder of the files that came with it.
 ///
 /// # Errors
 /// The first unreadable message. Errors of the run are reported to the coordinator.
@@ -241,8 +249,8 @@ pub fn take_part<W: Write + Send + 'static>(
     orders: impl Read + Send + 'static,
     reports: W,
     control: Arc<Control>,
-    tell: impl Fn(&Prepared) -> Vec<String>,
     notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
+    verbs: impl FnOnce(&Session, &Value, Option<&Path>) -> Result<Answered, NoAnswer>,
 ) -> io::Result<()> {
     let line = Arc::new(Line {
         out: Mutex::new(reports),
@@ -258,7 +266,7 @@ pub fn take_part<W: Write + Send + 'static>(
         Coordinator::Elsewhere => Some(hash_of(Path::new("/proc/self/exe"))?.0),
     };
     line.report(&Report::Hello { protocol: PROTOCOL, tool: TOOL.into(), clock: own_clock(), build });
-    let member = Member { line: line.clone(), orders: Mutex::new(listen(orders, &line)?) };
+    let member = Arc::new(Member { line: line.clone(), orders: Mutex::new(listen(orders, &line)?) });
     if coordinator == Coordinator::Elsewhere {
         let line = line.clone();
         std::thread::Builder::new().name("signs of life".into()).spawn(move || line.watch())?;
@@ -266,7 +274,12 @@ pub fn take_part<W: Write + Send + 'static>(
     let done = match member.next()? {
         Some(Order::Prepare { plan, targets, dir, command, inputs }) => {
             let part = PartOfPlan { plan, targets, dir, command, inputs };
-            execute_part(part, &member, tell, notice)?
+            execute_part(part, &member, notice)?
+        }
+        Some(Order::Ask { question, dir, command, shows_progress }) => {
+            let asked = VerbQuestion { question, dir, command, shows_progress };
+            answering::answer(asked, member.clone(), verbs);
+            Ok(())
         }
         Some(Order::Collect { dir }) => collect(&dir, &member),
         _ => Ok(()),
@@ -274,6 +287,8 @@ pub fn take_part<W: Write + Send + 'static>(
     if let Err(why) = done {
         line.report(&Report::Refused { why });
     }
+    // Files of a question that did not come are removed: threads of the line live as long as the process.
+    let _ = line.inputs().gathered();
     Ok(())
 }
 
@@ -290,7 +305,6 @@ struct PartOfPlan {
 fn execute_part<W: Write + Send + 'static>(
     part: PartOfPlan,
     member: &Member<W>,
-    tell: impl Fn(&Prepared) -> Vec<String>,
     notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
 ) -> io::Result<Result<(), String>> {
     let line = &member.line;
@@ -303,7 +317,7 @@ fn execute_part<W: Write + Send + 'static>(
     let prepared = ready.prepared();
     let environment = ready.environment(&Root::default());
     line.report(&Report::Prepared {
-        told: tell(prepared),
+        told: announcement(prepared),
         info: Box::new(inputs.named_as_typed(prepared.info(TOOL, &part.command))),
         environment: serde_json::to_value(&environment)?,
         intent: Intent::of(prepared),

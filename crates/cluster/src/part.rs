@@ -1,15 +1,19 @@
 //! A process that executes a part of the plan, as its coordinator knows it.
 
-use crate::clock::{ClockMap, ClockTrack, Exchange};
+use crate::clock::{Agreed, ClockMap, ClockTrack, Exchange};
 use crate::launch::Participant;
 use crate::outset::ProcessFacts;
-use crate::protocol::{HostProgress, Order, PROTOCOL, Report, RunClock};
+use crate::protocol::{Answered, HostProgress, Order, PROTOCOL, Report, RunClock, SystemTimes};
 use iosonar_archive::{HostClock, HostLost, HostRun, RunInfo, TOOL, TargetInfo};
 use iosonar_os::{machine_type, monotonic_ns};
-use iosonar_plan::{Executor, Plan};
+use iosonar_plan::{Executor, HostClocks, Plan};
 use iosonar_runner::Intent;
 use iosonar_text::shown;
 use std::path::PathBuf;
+
+/// Why `hosts.clock` is refused.
+const NOT_SYNCHRONIZED: &str = "nothing keeps its wall clock, or that of this machine, equal to others (adjtimex): start chronyd or \
+                                ptp4l on both, or leave --clock system out";
 
 /// Report of a prepared process.
 pub(crate) struct PartPrepared {
@@ -40,6 +44,8 @@ pub(crate) struct Part {
     build: Option<Build>,
     /// Type of its machine, once it has answered.
     machine: Option<String>,
+    /// How its clock is read.
+    clocks: HostClocks,
     /// Identity of its clock, from its first report.
     pub(crate) clock: Option<String>,
     /// Readings of its clock; `None` if it is that of this process.
@@ -52,6 +58,13 @@ pub(crate) struct Part {
     pub(crate) arrived: Option<(u16, u64)>,
     pub(crate) ended: Option<(u16, bool)>,
     pub(crate) done: Option<RunInfo>,
+    /// Messages for the user that are not passed on yet.
+    pub(crate) notices: Vec<String>,
+    /// It would change the target of its question now.
+    pub(crate) is_poised: bool,
+    pub(crate) answered: Option<Answered>,
+    /// Exit code of a verb without an answer.
+    pub(crate) code: Option<u8>,
     pub(crate) progress: HostProgress,
     /// It keeps its archive at the end: it is not confirmed that it has arrived, or it is counted there.
     pub(crate) keeps_archive: bool,
@@ -77,6 +90,7 @@ impl Part {
         executor: &Executor,
         targets: Vec<u16>,
         build: Option<Build>,
+        clocks: HostClocks,
     ) -> Part {
         Part {
             process,
@@ -85,6 +99,7 @@ impl Part {
             uses_sudo: executor.host().is_some_and(|host| host.sudo),
             build,
             machine: None,
+            clocks,
             clock: None,
             track: None,
             series: None,
@@ -94,6 +109,10 @@ impl Part {
             arrived: None,
             ended: None,
             done: None,
+            notices: Vec::new(),
+            is_poised: false,
+            answered: None,
+            code: None,
             progress: HostProgress::default(),
             keeps_archive: false,
             counted_clock: None,
@@ -116,7 +135,7 @@ impl Part {
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        self.done.is_some() || self.lost.is_some()
+        self.done.is_some() || self.answered.is_some() || self.lost.is_some()
     }
 
     pub(crate) fn is_ready(&self, phase: u16) -> bool {
@@ -174,10 +193,21 @@ impl Part {
             Report::Ready { phase, earliest } => self.ready = Some((phase, earliest)),
             Report::Arrived { phase, at } => self.arrived = Some((phase, at)),
             Report::Ended { phase, is_whole } => self.ended = Some((phase, is_whole)),
-            Report::Pong { sent, arrived, answered } => {
-                self.add_exchange(Exchange { sent, arrived, answered, heard })
+            Report::Pong { sent, arrived, answered, system } => {
+                let exchange = Exchange { sent, arrived, answered, heard, agreed: None };
+                match self.clocks {
+                    HostClocks::Exchanges => self.add_exchange(exchange),
+                    HostClocks::System => self.add_system_times(exchange, system),
+                }
             }
             Report::Progress(progress) => self.progress = progress,
+            Report::Notice { line } => self.notices.push(line),
+            Report::Failed { why, code } => {
+                self.code = Some(code);
+                self.lose(why);
+            }
+            Report::Poised => self.is_poised = true,
+            Report::Answered(answered) => self.answered = Some(answered),
             Report::Scratch { dir } => self.scratch = Some(dir),
             Report::Done { info, skipped } => {
                 (self.done, self.skipped) = (Some(*info), skipped);
@@ -202,6 +232,17 @@ impl Part {
             true => format!("the program there is damaged: remove ~/.cache/iosonar/{} there", wanted.hash),
             false => format!("it runs another build of {TOOL} than this: copy this program there"),
         })
+    }
+
+    /// Adds an exchange that found out the times of both wall clocks.
+    fn add_system_times(&mut self, exchange: Exchange, there: Option<SystemTimes>) {
+        let here = SystemTimes::of_this_machine();
+        match here.zip(there).and_then(|(here, there)| Agreed::of(&here, &there)) {
+            Some(agreed) => self.add_exchange(Exchange { agreed: Some(agreed), ..exchange }),
+            // Before the start it is refused; later, the readings until then remain.
+            None if self.starts.is_empty() && self.track.is_some() => self.lose(NOT_SYNCHRONIZED.into()),
+            None => {}
+        }
     }
 
     fn add_exchange(&mut self, exchange: Exchange) {

@@ -65,6 +65,16 @@ impl Placement {
         self.0.iter().any(|place| place.target.is_none())
     }
 
+    /// Each target with its machine: those that are `typed` on each machine without a target, or else on this one, and those that are named
+    /// with a machine.
+    pub fn each(&self, typed: &[PathBuf]) -> Vec<(Option<String>, PathBuf)> {
+        let open = self.0.iter().filter(|place| place.target.is_none()).map(|place| place.host.clone());
+        let open: Vec<Option<String>> = if self.has_open_hosts() { open.collect() } else { vec![None] };
+        let spread = open.iter().flat_map(|host| typed.iter().map(|target| (host.clone(), target.clone())));
+        let bound = self.0.iter().filter_map(|place| Some((place.host.clone(), place.target.clone()?)));
+        spread.chain(bound).collect()
+    }
+
     /// Places the targets of a plan, of which the last ones are those of [`Placement::targets`]. A machine without a target gets a copy of
     /// all others without an executor; without such a machine, they stay here. `host` completes the name of a machine.
     #[must_use]
@@ -125,6 +135,13 @@ fn add(places: &mut Vec<Place>, word: &str) -> Result<(), PlacementError> {
     let (names, target) = split(word)?;
     let target = target.map(PathBuf::from);
     for name in expand(names, word)? {
+        if name.contains('/') {
+            return Err(PlacementError(format!(
+                "{}: '{}' is a path, and no name of a host: write a target before --on, or as HOST:TARGET",
+                shown(word),
+                shown(&name)
+            )));
+        }
         if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
             return Err(PlacementError(format!("{}: '{}' is no name of a host", shown(word), shown(&name))));
         }
@@ -233,6 +250,10 @@ mod tests {
             ("-oProxyCommand=x", "-oProxyCommand=x: '-oProxyCommand=x' is no name of a host"),
             ("", ": '' is no name of a host"),
             ("a b", "a b: 'a b' is no name of a host"),
+            (
+                "/dev/x",
+                "/dev/x: '/dev/x' is a path, and no name of a host: write a target before --on, or as HOST:TARGET",
+            ),
             ("a:", "a:: no target follows the colon"),
             ("a[1-", "a[1-: a bracket is not closed"),
             ("a[x]", "a[x]: brackets hold numbers, as in node[01-16,20]"),

@@ -3,6 +3,7 @@
 use iosonar_analyze::Limits;
 use iosonar_archive::{HostClock, RunInfo};
 use iosonar_engine::Snapshot;
+use iosonar_os::{SystemClock, system_clock};
 use iosonar_runner::Intent;
 use iosonar_text::one_line;
 use serde::de::DeserializeOwned;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Version of the messages. Both sides must use the same.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// Command that starts a participating process.
 pub const TAKE_PART: &str = "take-part";
@@ -58,6 +59,21 @@ pub enum Order {
         /// The file.
         input: InputFile,
     },
+    /// In place of a plan: keep the files that follow for a question.
+    Gather,
+    /// In place of a plan: answer a question.
+    Ask {
+        /// The question, in the form of [`crate::Question`].
+        question: serde_json::Value,
+        /// Working directory; `None`: unchanged.
+        dir: Option<PathBuf>,
+        /// Command typed by the user.
+        command: String,
+        /// Whether progress is shown of work that issues no requests.
+        shows_progress: bool,
+    },
+    /// No machine has refused its question: the target may be changed.
+    Go,
     /// In place of a plan: send the archive of a part whose coordinator was lost.
     Collect {
         /// Its directory.
@@ -165,6 +181,22 @@ pub enum Report {
         /// Planned work.
         intent: Intent,
     },
+    /// A message for the user, one line.
+    Notice {
+        /// The line.
+        line: String,
+    },
+    /// There is no answer to its question.
+    Failed {
+        /// Reason.
+        why: String,
+        /// Exit code.
+        code: u8,
+    },
+    /// It would change its target now.
+    Poised,
+    /// The answer to its question.
+    Answered(Answered),
     /// Its records are in this directory of its machine until received.
     Scratch {
         /// Directory.
@@ -204,6 +236,9 @@ pub enum Report {
         arrived: u64,
         /// When this answer was sent.
         answered: u64,
+        /// Both clocks there; absent if the kernel does not say how exact they are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        system: Option<SystemTimes>,
     },
     /// A sign of life.
     Alive,
@@ -238,6 +273,25 @@ pub struct RunClock {
     pub there: u64,
 }
 
+/// Both clocks of a machine at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemTimes {
+    /// `CLOCK_MONOTONIC`, in nanoseconds.
+    pub monotonic: u64,
+    /// `CLOCK_REALTIME`, in nanoseconds since 1970.
+    pub realtime: u64,
+    /// Largest error of the latter, as the kernel knows it; absent if nothing keeps it equal to other clocks.
+    pub error_ns: Option<u64>,
+}
+
+impl SystemTimes {
+    /// Those of this machine; `None` if the kernel does not say how exact they are.
+    pub(crate) fn of_this_machine() -> Option<SystemTimes> {
+        let SystemClock { monotonic, realtime, error_ns } = system_clock().ok()?;
+        Some(SystemTimes { monotonic, realtime, error_ns })
+    }
+}
+
 /// A file that a plan reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputFile {
@@ -247,6 +301,17 @@ pub struct InputFile {
     pub hash: String,
     /// Its length.
     pub bytes: u64,
+}
+
+/// The answer of a verb.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Its lines for people.
+    pub lines: Vec<String>,
+    /// For programs.
+    pub json: serde_json::Value,
+    /// The exit code of the verb.
+    pub code: u8,
 }
 
 /// How far the requests of a process are.

@@ -1,11 +1,11 @@
-//! A range of a target that several hosts or ranks have in common, shared out among them.
+//! A range of a target, or a load on it, that several hosts or ranks have in common, shared out among them.
 
 use crate::PlacementError;
-use iosonar_plan::{ByteSize, Generator, Job, Plan, Space, Target, Workload};
+use iosonar_plan::{ByteSize, Generator, Job, LoadPart, Plan, Space, Target, Workload};
 use iosonar_text::shown;
 
 /// Gives each of the hosts or ranks that have a target of the same path an equal part of its range, one after the other. The last part has
-/// the rest. Limits of requests and bytes are those of the whole; rates and depths stay those of each.
+/// the rest. Of a load they get the requests by turns, at their times. Limits of requests and bytes are those of the whole; rates and depths stay those of each.
 ///
 /// # Errors
 /// No path is that of several targets, a range has no size or is too small, or a target cannot be shared.
@@ -41,8 +41,12 @@ fn part(job: &mut Job, target: &Target, number: u64, of: u64) -> Result<(), Stri
     if target.file.create || target.file.delete || job.options.changes_file() {
         return Err("each of them would create or remove the file: do that before or after the run".into());
     }
-    let Workload::Generated(generator) = &mut job.workload else {
-        return Err("a load is replayed as a whole: leave split out".into());
+    let generator = match &mut job.workload {
+        Workload::Generated(generator) => generator,
+        Workload::Trace(load) => {
+            load.part = Some(LoadPart { number, of });
+            return Ok(());
+        }
     };
     let Some(Space::Bytes(ByteSize(whole))) = generator.region else {
         return Err("its range has no size to share out: give --size in bytes, or `region` in a plan".into());
@@ -111,6 +115,22 @@ mod tests {
         let part = |number: u64, bytes: u64| (begin + number * each, bytes, Some(bytes / 4096));
         assert_eq!(parts(&split), [part(0, each), part(1, each), whole, part(2, last)]);
         assert_eq!(parts(&split).iter().filter_map(|part| part.2).sum::<u64>(), 2 * 2561);
+    }
+
+    #[test]
+    fn requests_of_a_load_are_dealt_out_by_turns() {
+        let mut shared = plan(&["x", "x", "y"]);
+        for job in &mut shared.phases[0].jobs {
+            job.workload = Workload::Trace(iosonar_plan::TraceReplay::of("web.load"));
+        }
+        let part = |job: &Job| match &job.workload {
+            Workload::Trace(load) => load.part.map(|part| (part.number, part.of)),
+            other => panic!("{other:?}"),
+        };
+        let split = split(shared).unwrap();
+        split.validate().unwrap();
+        let all: Vec<_> = split.phases[0].jobs.iter().map(part).collect();
+        assert_eq!(all, [Some((0, 2)), Some((1, 2)), None]);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! A participating process, with orders and reports through pipes.
 
-use iosonar_cluster::protocol::{Order, Report, hear, say};
-use iosonar_cluster::{Coordinator, take_part};
+use iosonar_cluster::protocol::{InputFile, Order, Report, hear, say};
+use iosonar_cluster::{Answered, Coordinator, NoAnswer, take_part};
 use iosonar_engine::Control;
+use iosonar_plan::Plan;
+use iosonar_runner::Session;
+use serde_json::{Value, json};
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +28,7 @@ impl Member {
         let (reports, to) = io::pipe().unwrap();
         let part = move || {
             let control = Arc::new(Control::default());
-            take_part(Coordinator::Here, from, to, control, |_| Vec::new(), |_, _| {})
+            take_part(Coordinator::Here, from, to, control, |_, _| {}, write_as_asked)
         };
         let thread = std::thread::spawn(part);
         Member {
@@ -82,6 +85,22 @@ impl Member {
         self.order(&Order::Next { phase: 0, goes_on: true });
         self.until(|report| matches!(report, Report::Done { .. } | Report::Refused { .. }).then_some(report))
     }
+}
+
+/// A verb: executes the plan of the question, with the result in its directory, and says how many files came with it.
+fn write_as_asked(session: &Session, question: &Value, folder: Option<&Path>) -> Result<Answered, NoAnswer> {
+    let word = |name: &str| question[name].as_str().unwrap().to_string();
+    let plan = Plan::from_toml(&word("plan")).unwrap();
+    let files = folder.map_or(0, |folder| std::fs::read_dir(folder).unwrap().count());
+    let none = |why: String| NoAnswer { why, code: 2 };
+    let done = session.run(plan, Path::new(&word("out"))).map_err(|error| none(error.to_string()))?;
+    let lines = vec![format!("{:?}", done.info.state)];
+    Ok(Answered { lines, json: files.into(), code: 0 })
+}
+
+fn ask(folder: &Path) -> Order {
+    let question = json!({ "plan": write_new_file(folder), "out": folder.join("out") });
+    Order::Ask { question, dir: None, command: "a test".into(), shows_progress: false }
 }
 
 fn prepare(plan: String) -> Order {
@@ -178,5 +197,72 @@ fn keeps_sent_records_until_receipt_is_confirmed() {
         if !is_received {
             std::fs::remove_dir_all(member.scratch).unwrap();
         }
+    }
+}
+
+#[test]
+fn an_asked_process_changes_its_target_only_when_it_may() {
+    let folder = tempfile::tempdir().unwrap();
+    for ending in ["cut off", "stopped", "a broken message", "go"] {
+        let mut member = Member::start();
+        member.order(&ask(folder.path()));
+        member.until(|report| (report == Report::Poised).then_some(()));
+        let file = folder.path().join("new");
+        assert_eq!(file.metadata().unwrap().len(), 0, "{ending}");
+        match ending {
+            "go" => member.order(&Order::Go),
+            "stopped" => member.order(&Order::Stop { signal: 2 }),
+            "a broken message" => io::Write::write_all(&mut member.orders, b"\"g").unwrap(),
+            _ => {}
+        }
+        if ending == "go" {
+            let answered = member.until(|report| match report {
+                Report::Answered(answered) => Some(answered),
+                _ => None,
+            });
+            assert_eq!((answered.code, answered.json), (0, json!(0)));
+            assert_eq!(file.metadata().unwrap().len(), 10 * 4096);
+            continue;
+        }
+        drop(member.orders);
+        member.thread.join().unwrap().unwrap();
+        assert!(!file.exists() && !folder.path().join("out").exists(), "{ending}");
+    }
+}
+
+#[test]
+fn files_of_a_question_are_removed_with_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = || {
+        let entries = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+        let own = format!("question-{}-", std::process::id());
+        entries.filter(|entry| entry.file_name().to_string_lossy().contains(&own)).count()
+    };
+    // SHA-256 of "abc".
+    let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    for is_whole in [true, false] {
+        let mut member = Member::start();
+        member.order(&Order::Gather);
+        let input = InputFile { path: "/elsewhere/plan.toml".into(), hash: hash.into(), bytes: 3 };
+        member.order(&Order::Input { input });
+        let sent = if is_whole { b"abc" } else { b"abd" };
+        io::Write::write_all(&mut member.orders, sent).unwrap();
+        member.order(&ask(folder.path()));
+        match is_whole {
+            true => {
+                member.until(|report| (report == Report::Poised).then_some(()));
+                assert_eq!(count(), 1);
+            }
+            false => {
+                let (why, code) = member.until(|report| match report {
+                    Report::Failed { why, code } => Some((why, code)),
+                    _ => None,
+                });
+                assert!(code == 2 && why.contains("/elsewhere/plan.toml cannot be stored there"), "{why}");
+            }
+        }
+        drop(member.orders);
+        member.thread.join().unwrap().unwrap();
+        assert_eq!(count(), 0);
     }
 }

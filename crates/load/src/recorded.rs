@@ -4,7 +4,7 @@ use crate::filter::{FilterError, Filtered, Room};
 use crate::sort::Sorter;
 use crate::text::{Lines, Tell, Text};
 use crate::{Source, SourceRequest};
-use iosonar_plan::{Backward, Durability, Filter, IssuePolicy, LoadPace, Nanos, TraceReplay};
+use iosonar_plan::{Backward, Durability, Filter, IssuePolicy, LoadPace, LoadPart, Nanos, TraceReplay};
 use iosonar_text::{one_line, shown};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{BadLine, ReadError};
@@ -221,6 +221,26 @@ pub(crate) fn kept(load: &TraceReplay, request: TimedRequest) -> Option<TimedReq
     }
 }
 
+/// Counts the requests of a load, of which others replay some.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PartCount {
+    part: Option<LoadPart>,
+    seen: u64,
+}
+
+impl PartCount {
+    pub(crate) fn of(load: &TraceReplay) -> PartCount {
+        PartCount { part: load.part, seen: 0 }
+    }
+
+    /// Whether the next request is replayed here.
+    pub(crate) fn is_own(&mut self) -> bool {
+        let number = self.seen;
+        self.seen += 1;
+        self.part.is_none_or(|part| part.has(number))
+    }
+}
+
 /// A recorded load, replayed: filters, window, time from the first request on, speed or as soon as possible.
 pub struct Recorded {
     input: Ordered,
@@ -228,6 +248,7 @@ pub struct Recorded {
     load: TraceReplay,
     /// Time of the first request inside the window.
     first: Option<Nanos>,
+    part: PartCount,
     sequence: u64,
     ended: bool,
 }
@@ -244,6 +265,7 @@ impl Recorded {
             sorter: None,
             load: load.clone(),
             first: None,
+            part: PartCount::of(load),
             sequence: 0,
             ended: false,
         })
@@ -301,7 +323,7 @@ impl Source for Recorded {
                 Some(r) if self.load.window.contains(r.time) => {
                     // Times are those since the first of the load, whether that is skipped or not.
                     self.first.get_or_insert(r.time);
-                    if let Some(r) = kept(&self.load, r) {
+                    if let Some(r) = kept(&self.load, r).filter(|_| self.part.is_own()) {
                         return Ok(Some(self.item(r)));
                     }
                 }
@@ -340,6 +362,15 @@ mod tests {
             items.push((item.due.unwrap().0, item.extent.offset / 512));
         }
         Ok(items)
+    }
+
+    #[test]
+    fn hosts_replay_a_load_by_turns_at_its_times() {
+        let text = lines(&[("3", 0), ("4", 8), ("5", 16), ("6", 24), ("7", 32)]);
+        let part = |number| TraceReplay { part: Some(LoadPart { number, of: 2 }), ..load(Backward::Refuse) };
+        let second = |n: u64| n * 1_000_000_000;
+        assert_eq!(run(&text, &part(0)).unwrap(), [(0, 0), (second(2), 16), (second(4), 32)]);
+        assert_eq!(run(&text, &part(1)).unwrap(), [(second(1), 8), (second(3), 24)]);
     }
 
     fn backshift() -> String {

@@ -2,7 +2,7 @@
 
 use crate::demand::Demand;
 use crate::filter::Room;
-use crate::recorded::{LoadError, Notice, Ordered, ParseCounters, kept, unsorted};
+use crate::recorded::{LoadError, Notice, Ordered, ParseCounters, PartCount, kept, unsorted};
 use crate::sort::check_room;
 use crate::text::Text;
 use iosonar_plan::{Alignments, Backward, Nanos, Op, SECTOR, TraceReplay};
@@ -70,6 +70,7 @@ pub fn scan(
     };
     let mut input = Ordered::new(text, load, room, Arc::new(tell))?;
     let mut facts = Facts { first: Nanos(u64::MAX), ..Facts::default() };
+    let mut part = PartCount::of(load);
     while let Some(request) = input.next()? {
         facts.all_requests += 1;
         facts.load_end = facts.load_end.max(request.time);
@@ -84,12 +85,18 @@ pub fn scan(
             }
             facts.first = facts.first.min(request.time);
             let Some(request) = kept(load, request) else { continue };
-            facts.requests += 1;
+            // The range is that of the whole load, so that it lies on the target alike for all that share it.
             facts.max_end = facts.max_end.max(request.extent.end());
             facts.alignments.add(request.extent);
             facts.max_length = facts.max_length.max(request.extent.length);
             if request.op.is_transfer() {
                 facts.max_transfer = facts.max_transfer.max(request.extent.length);
+            }
+            if !part.is_own() {
+                continue;
+            }
+            facts.requests += 1;
+            if request.op.is_transfer() {
                 facts.transfer_bytes = facts.transfer_bytes.saturating_add(request.extent.length);
             }
             facts.last = facts.last.max(request.time);

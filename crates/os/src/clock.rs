@@ -8,6 +8,7 @@
 //! running a little faster or slower, so that time stays continuous and never goes back.
 
 use rustix::time::{ClockId, clock_gettime};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -29,6 +30,41 @@ pub fn monotonic_ns() -> u64 {
 /// Wall clock in nanoseconds since 1970, for display only.
 pub fn realtime_ns() -> u64 {
     nanos(ClockId::Realtime)
+}
+
+/// Both clocks of this machine at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SystemClock {
+    /// [`monotonic_ns`].
+    pub monotonic: u64,
+    /// [`realtime_ns`].
+    pub realtime: u64,
+    /// Largest error of the wall clock, in nanoseconds; `None` if nothing keeps it equal to other clocks.
+    pub error_ns: Option<u64>,
+}
+
+/// Reads both clocks, and what the kernel knows of the wall clock (adjtimex(2): `maxerror`, which a daemon for NTP or PTP sets and which grows by
+/// 500 ppm).
+///
+/// # Errors
+/// The system call is forbidden.
+pub fn system_clock() -> io::Result<SystemClock> {
+    let (before, realtime, after) = (monotonic_ns(), realtime_ns(), monotonic_ns());
+    // SAFETY: a structure of numbers, for which zeros are valid: no mode is set, so nothing is changed.
+    let mut kept: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is writable and lives during the call.
+    let state = unsafe { libc::adjtimex(&raw mut kept) };
+    if state < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let is_kept = state != libc::TIME_ERROR && kept.status & libc::STA_UNSYNC == 0;
+    let gap = after.saturating_sub(before);
+    let most = u64::try_from(kept.maxerror).ok().filter(|_| is_kept);
+    Ok(SystemClock {
+        monotonic: before + gap / 2,
+        realtime,
+        error_ns: most.map(|micros| micros.saturating_mul(1_000).saturating_add(gap.div_ceil(2))),
+    })
 }
 
 fn nanos(id: ClockId) -> u64 {

@@ -37,7 +37,7 @@ pub mod usage;
 
 pub use bell::Doorbell;
 pub use buffer::{BUFFER_ALIGN, Buffer, Region};
-pub use clock::{Clock, monotonic_ns, realtime_ns};
+pub use clock::{Clock, SystemClock, monotonic_ns, realtime_ns, system_clock};
 pub use descriptor::{LockKind, close, lock_range, try_lock, unlock, unlock_range};
 pub use file::{
     allocate, block_bytes, discard, extend, free_space, open_to_inspect, open_to_read_directly,

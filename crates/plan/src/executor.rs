@@ -90,6 +90,7 @@ mod tests {
         plan.hosts = HostRules {
             lost: LostHost::Continue,
             max_clock_error: Some(Nanos(1_000_000)),
+            clock: HostClocks::System,
             ..HostRules::default()
         };
         plan.validate().unwrap();

@@ -14,9 +14,23 @@ pub struct HostRules {
     /// The run is refused if the clock of a host is not known to this time before the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_clock_error: Option<Nanos>,
+    /// Source of the differences between the clocks of the hosts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clock: HostClocks,
     /// Contents of the result.
     #[serde(default, skip_serializing_if = "is_default")]
     pub collect: Collect,
+}
+
+/// Source of the differences between the clocks of the machines of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostClocks {
+    /// Messages there and back.
+    #[default]
+    Exchanges,
+    /// Their wall clocks, which chrony or PTP keeps equal, with the error that each kernel knows.
+    System,
 }
 
 /// Contents of the result of a run on several machines.

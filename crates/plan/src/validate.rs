@@ -126,6 +126,9 @@ pub(crate) fn validate_load(load: &TraceReplay, passes: u32, plan: &Plan) -> Res
             .value(load.speed)
             .remedy("remove one of them")
     })?;
+    require(load.part.is_none_or(|part| part.number < part.of), || {
+        InvalidPlan::of("part.number", "it counts from 0 and is less than `part.of`").remedy("correct it")
+    })?;
     let is_stdin = load.file.as_os_str() == "-";
     let is_read_again = passes > 1 || plan.phases.len() > 1;
     require(!is_read_again || !is_stdin, || {

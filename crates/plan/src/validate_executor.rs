@@ -1,7 +1,9 @@
 //! Rules of a plan of several processes: they meet at the start of each phase, and nowhere else.
 
 use crate::rules::{Result, named, require, time};
-use crate::{Collect, Engine, Executor, Host, HostRules, InvalidPlan, Phase, Plan, Target, Workload};
+use crate::{
+    Collect, Engine, Executor, Host, HostClocks, HostRules, InvalidPlan, Phase, Plan, Target, Workload,
+};
 use iosonar_text::shown;
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,6 +20,9 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
     require(!plan.has_ranks() || plan.targets.iter().all(is_rank), || {
         InvalidPlan::of("executor", "some targets have a rank, and some have none")
             .remedy("give each target a rank, or leave all ranks out: they get targets by turns")
+    })?;
+    require(!plan.has_ranks() || plan.hosts.clock == HostClocks::Exchanges, || {
+        InvalidPlan::of("hosts.clock", "ranks read their clocks by exchanges").remedy("remove it")
     })?;
     time("hosts.max_clock_error", plan.hosts.max_clock_error.unwrap_or_default())?;
     let keeps_here =

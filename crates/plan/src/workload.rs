@@ -66,6 +66,26 @@ pub struct TraceReplay {
     /// Whether its discards and write zeroes are issued as recorded.
     #[serde(default, skip_serializing_if = "is_default")]
     pub discard: IssuePolicy,
+    /// The part of its requests that is replayed, where several hosts share it; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<LoadPart>,
+}
+
+/// A part of the requests of a load: each `of`-th, from the one with this number on. Its times are those of the whole load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadPart {
+    /// Number of the first request, from 0; less than `of`.
+    pub number: u64,
+    /// Number of parts, at least 1.
+    pub of: u64,
+}
+
+impl LoadPart {
+    /// Whether a request of the load is one of them, by its number.
+    pub fn has(self, number: u64) -> bool {
+        number % self.of.max(1) == self.number
+    }
 }
 
 impl TraceReplay {
@@ -81,6 +101,7 @@ impl TraceReplay {
             skip_bad: false,
             flush: IssuePolicy::default(),
             discard: IssuePolicy::default(),
+            part: None,
         }
     }
 }

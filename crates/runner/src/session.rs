@@ -6,7 +6,7 @@ use crate::{
     CarryOutError, Concluded, Ended, Error, Notice, Observer, Ready, Scene, Stage, preflight, write_back,
 };
 use iosonar_archive::Record;
-use iosonar_engine::{Alone, Control, PrepareError, Prepared, TargetReady};
+use iosonar_engine::{Alone, Control, PrepareError, Prepared, Rendezvous, TargetReady};
 use iosonar_evidence::Environment;
 use iosonar_host::Root;
 use iosonar_host::ledger::Ledger;
@@ -28,12 +28,14 @@ pub struct Session {
     pub observer: Arc<dyn Observer>,
     /// Stored with each result as what was typed.
     pub command: String,
+    /// Lets a run begin; others may have a say in it.
+    pub others: Arc<dyn Rendezvous + Send + Sync>,
 }
 
 impl Session {
     /// A session that nothing stops but its end.
     pub fn new(observer: Arc<dyn Observer>) -> Session {
-        Session { control: Arc::default(), observer, command: String::new() }
+        Session { control: Arc::default(), observer, command: String::new(), others: Arc::new(Alone) }
     }
 
     /// Finds out everything that can go wrong before the first request.
@@ -98,7 +100,7 @@ impl Session {
         announcement(begun.prepared()).iter().for_each(|line| self.observer.notice(&Notice::Target(line)));
         cautions.iter().for_each(|line| self.observer.notice(&Notice::Caution(line)));
         self.observer.stage(Stage::Running);
-        let ended = begun.execute(&self.control, &Alone, show);
+        let ended = begun.execute(&self.control, &*self.others, show);
         self.observer.stage(Stage::Finishing);
         ended.map_err(|error| match error {
             CarryOutError::NotBegun(error) => Error::refused(error),

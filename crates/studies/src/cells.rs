@@ -1,11 +1,12 @@
 //! The measured cells of a plan whose phases are cells of a matrix, for all questions that have such a plan.
 
-use iosonar_analyze::{CellStats, CountUntil, Records, cells};
+use iosonar_analyze::{CellStats, CountUntil, Records, THIS_HOST, cells};
 use iosonar_archive::{Archive, Fields, Miscompare, Outcome, Record, RunInfo, RunState, TargetInfo};
 use iosonar_campaign::{Machine, TableState};
 use iosonar_inputs::Input;
 use iosonar_plan::Cell;
 use iosonar_runner::Error;
+use std::collections::BTreeSet;
 
 /// Bad records of a file that are reported one by one.
 const MOST_ERRORS: usize = 10;
@@ -19,8 +20,14 @@ pub fn stats_of(input: &Input, info: &RunInfo, until: CountUntil) -> Result<Vec<
     Ok(cells(input, &plan, info, until)?)
 }
 
-/// The machine of a run.
+/// The machine of a run. Nothing is said of the memory and the caches of other machines.
 pub fn machine(archive: &Archive) -> Machine {
+    if archive.plan().has_hosts() {
+        let hosts = archive.plan().targets.iter().map(|target| target.executor.place());
+        let hosts: BTreeSet<String> = hosts.map(|name| name.unwrap_or_else(|| THIS_HOST.into())).collect();
+        let words = hosts.into_iter().collect::<Vec<_>>().join(", ");
+        return Machine { words, memory_bytes: None, cache_bytes: None };
+    }
     let environment = archive.environment();
     let words = [&environment.hostname, &environment.kernel.release, &environment.cpu.model];
     let words: Vec<&str> =

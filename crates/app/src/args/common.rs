@@ -178,6 +178,14 @@ pub struct ProgressArgs {
     pub progress_every: Nanos,
 }
 
+impl ProgressArgs {
+    /// Shows none.
+    pub fn none() -> ProgressArgs {
+        let progress_every = Nanos::from_secs(10);
+        ProgressArgs { progress: ProgressArg::None, no_progress: true, progress_every }
+    }
+}
+
 /// A flag of open(2), as `--sync=FLAG` has it.
 pub fn sync_flag(word: &str) -> Result<SyncFlag, String> {
     SyncFlag::named(word).ok_or_else(|| format!("there is no flag '{word}': use {}", SyncFlag::KNOWN))

@@ -1,5 +1,6 @@
 //! Options of `doctor`.
 
+use crate::args::hosts::ReachArgs;
 use clap::Args;
 use iosonar_plan::{Claim, Nanos};
 use std::path::PathBuf;
@@ -15,11 +16,12 @@ faster the second time came from a cache below Linux.
 The exit code is 4 if a result with --claim would be fake.
 
   iosonar doctor /dev/sdx
-  iosonar doctor /mnt/data --claim filesystem && iosonar run -t /mnt/data/file --size 4G --rw randread")]
+  iosonar doctor /mnt/data --claim filesystem && iosonar run -t /mnt/data/file --size 4G --rw randread
+  iosonar doctor /mnt/data --on alpha beta")]
 pub struct DoctorArgs {
     /// A block device, a file, or a directory
-    #[arg(value_name = "TARGET")]
-    pub target: PathBuf,
+    #[arg(value_name = "TARGET", required_unless_present = "on")]
+    pub target: Option<PathBuf>,
     /// Set what is going to be measured: device, filesystem, cache or replay
     #[arg(long, value_name = "CLAIM", default_value = "device")]
     pub claim: Claim,
@@ -32,4 +34,6 @@ pub struct DoctorArgs {
     /// End with exit code 3 if anything is found
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub reach: ReachArgs,
 }

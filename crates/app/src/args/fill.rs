@@ -1,6 +1,7 @@
 //! What can be typed about filling a target.
 
 use crate::args::common::ProgressArgs;
+use crate::args::hosts::ReachArgs;
 use clap::{Args, ValueEnum};
 use iosonar_plan::{ByteSize, Space};
 use std::path::PathBuf;
@@ -21,17 +22,20 @@ Examples:
   iosonar fill /dev/sdx --destroy
   iosonar fill a.img
   iosonar fill new.img --size 16m
-  iosonar fill /dev/sdx --percent 50 --times 2 --destroy")]
+  iosonar fill /dev/sdx --percent 50 --times 2 --destroy
+  iosonar fill --on alpha:/dev/sdx beta:/dev/sdy --destroy")]
 pub struct FillArgs {
     /// The block device or regular file; a file that does not exist is created, with --size
-    #[arg(value_name = "TARGET")]
-    pub target: PathBuf,
+    #[arg(value_name = "TARGET", required_unless_present = "on")]
+    pub target: Option<PathBuf>,
     #[command(flatten)]
     pub range: FillRangeArgs,
     #[command(flatten)]
     pub writing: FillWritingArgs,
     #[command(flatten)]
     pub result: FillResultArgs,
+    #[command(flatten)]
+    pub reach: ReachArgs,
 }
 
 /// What is filled.

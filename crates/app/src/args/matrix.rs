@@ -1,6 +1,7 @@
 //! What can be typed about matrices of file operations.
 
 use crate::args::common::{ProgressArgs, sync_flag};
+use crate::args::hosts::ReachArgs;
 use clap::{Args, ValueEnum};
 use iosonar_campaign::{
     METHODS, MOST_DEPTH, MOST_REPETITIONS, MOST_SIZES, MOST_STREAMS, MOST_STRIDE, test_names,
@@ -28,7 +29,8 @@ Exit codes: 0 all cells measured; 1 some are missing; 2 refused; 4 the figures a
 Examples:
   iosonar matrix test.tmp --sizes 64k..512k --records 4k..64k
   iosonar matrix test.tmp --sizes 1m --records 64k --tests write,read --cache cold --repeat 5 --out cold
-  iosonar matrix test.tmp --sizes 1m --records 64k --streams 1,2,4 --methods sync,mmap,uring", test_names(), METHODS.join(", ")))]
+  iosonar matrix test.tmp --sizes 1m --records 64k --streams 1,2,4 --methods sync,mmap,uring
+  iosonar matrix test.tmp --sizes 1m --records 64k --on alpha beta", test_names(), METHODS.join(", ")))]
 pub struct MatrixArgs {
     /// Test files on the file system to measure. One name is enough: further streams get it with a number
     #[arg(value_name = "FILE", required_unless_present = "resume")]
@@ -39,6 +41,8 @@ pub struct MatrixArgs {
     pub way: WayArgs,
     #[command(flatten)]
     pub result: ResultArgs,
+    #[command(flatten)]
+    pub reach: ReachArgs,
 }
 
 /// Which cells.
@@ -62,8 +66,8 @@ pub struct CellArgs {
     /// Measure files above 16 MiB with records below 64 KiB, too
     #[arg(long)]
     pub all_pairs: bool,
-    /// Set the numbers of files that are used at the same time
-    #[arg(long, alias = "threads", value_name = "N,…", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
+    /// Set the numbers of files that are used at the same time. Default: one, or one on each host
+    #[arg(long, alias = "threads", value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
     pub streams: Vec<u32>,
     /// Select what executes the requests of tests that name no calls of their own
     #[arg(long, alias = "method", value_name = "METHOD,…", value_delimiter = ',', default_value = "sync")]

@@ -1,5 +1,6 @@
 //! Options of `verify`.
 
+use crate::args::hosts::ReachArgs;
 use clap::{Args, ValueEnum};
 use iosonar_plan::{ByteSize, Decimal, VerifyModes};
 use std::path::PathBuf;
@@ -19,6 +20,9 @@ Examples:
   iosonar verify written --target w.img=copy.img     the data was copied
   iosonar verify written --sample 50% --json         a part of it, for scripts
   iosonar verify written --mode after-crash          what a crash has left
+  iosonar verify written --on beta                   as another host sees the targets
+
+Targets of a run on hosts are read there; the records of the result are sent to them.
 
 After a crash only what was flushed has to be there (a flush, force unit access, O_SYNC or O_DSYNC); what was acknowledged \
 without, or in flight, may be there or not. docs/verify.md has the rule.")]
@@ -62,6 +66,8 @@ pub struct PostVerifyArgs {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
+    #[command(flatten)]
+    pub reach: ReachArgs,
 }
 
 /// What the targets have gone through since the run.

@@ -1,6 +1,6 @@
 //! The machines of a plan, as typed with `--on`.
 
-use crate::args::hosts::{HostArgs, Share};
+use crate::args::hosts::{HostArgs, ReachArgs, Share};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_cluster::{Placement, split};
@@ -8,7 +8,7 @@ use iosonar_plan::{Executor, Host, HostRules, Plan, Target};
 use std::path::PathBuf;
 
 /// The machines that are typed.
-pub fn placement(args: &HostArgs) -> Result<Placement, Failure> {
+pub fn placement(args: &ReachArgs) -> Result<Placement, Failure> {
     Placement::parse(&args.on).map_err(|why| Failure::refused(anyhow!("--on {why}")))
 }
 
@@ -16,19 +16,36 @@ pub fn placement(args: &HostArgs) -> Result<Placement, Failure> {
 pub fn targets(typed: &[PathBuf], placement: &Placement) -> Result<Vec<PathBuf>, Failure> {
     if typed.is_empty() && placement.has_open_hosts() {
         return Err(Failure::refused(anyhow!(
-            "--on: a host has no target: write HOST:TARGET, or name a target of all hosts with --target"
+            "--on: a host has no target: write HOST:TARGET, or name the target of all hosts before --on"
         )));
     }
     Ok(typed.iter().cloned().chain(placement.targets()).collect())
 }
 
+/// The executors of streams: one for each typed machine.
+pub fn executors(args: &ReachArgs) -> Result<Vec<Executor>, Failure> {
+    let placement = placement(args)?;
+    if !placement.targets().is_empty() {
+        return Err(Failure::refused(anyhow!(
+            "--on: the test files are those of FILE: write --on HOST, without a target"
+        )));
+    }
+    let one = [PathBuf::new()];
+    let machines = if placement.is_empty() { Vec::new() } else { placement.each(&one) };
+    let executor = |(name, _): (Option<String>, PathBuf)| match name {
+        Some(name) => Executor::Host(host(&name, args)),
+        None => Executor::Thread,
+    };
+    Ok(machines.into_iter().map(executor).collect())
+}
+
+/// A machine, and how it is reached.
+pub fn host(name: &str, args: &ReachArgs) -> Host {
+    Host { program: args.remote_path.clone().unwrap_or_default(), sudo: args.sudo, ..Host::new(name) }
+}
+
 /// A plan on the typed machines, with the rules that are typed.
 pub fn placed(plan: Plan, placement: &Placement, args: &HostArgs) -> Result<Plan, Failure> {
-    let host = |name: &str| Host {
-        program: args.remote_path.clone().unwrap_or_default(),
-        sudo: args.sudo,
-        ..Host::new(name)
-    };
     let free = plan.targets.len().saturating_sub(placement.targets().len());
     let is_fixed = |target: &Target| target.executor != Executor::Thread;
     if placement.has_open_hosts() && plan.targets[..free].iter().all(is_fixed) {
@@ -36,7 +53,8 @@ pub fn placed(plan: Plan, placement: &Placement, args: &HostArgs) -> Result<Plan
             "--on: each target of the plan has an `executor`, so no host gets one: remove them from the plan, or run it without --on"
         )));
     }
-    let plan = if placement.is_empty() { plan } else { placement.place(plan, host) };
+    let plan =
+        if placement.is_empty() { plan } else { placement.place(plan, |name| host(name, &args.reach)) };
     let plan = match args.share {
         Some(Share::Split) => split(plan).map_err(|why| Failure::refused(anyhow!("--share split: {why}")))?,
         Some(Share::Each) | None => plan,
@@ -44,12 +62,14 @@ pub fn placed(plan: Plan, placement: &Placement, args: &HostArgs) -> Result<Plan
     let hosts = HostRules {
         lost: args.on_lost_host.unwrap_or(plan.hosts.lost),
         max_clock_error: args.max_clock_error.or(plan.hosts.max_clock_error),
+        clock: args.clock.unwrap_or(plan.hosts.clock),
         collect: args.collect.unwrap_or(plan.hosts.collect),
     };
     let rules = [
         ("--share", args.share.is_some()),
         ("--on-lost-host", args.on_lost_host.is_some()),
         ("--max-clock-error", args.max_clock_error.is_some()),
+        ("--clock", args.clock.is_some()),
         ("--collect", args.collect.is_some()),
     ];
     if plan.has_ranks() && args.on_lost_host.is_some() {

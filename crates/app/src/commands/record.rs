@@ -43,7 +43,8 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
 }
 
 fn session(args: &RecordArgs, control: Arc<Control>) -> Session {
-    Session { control, observer: Arc::new(ProgressLine::new(!args.no_progress)), command: command_line() }
+    let observer = Arc::new(ProgressLine::new(!args.no_progress));
+    Session { control, command: command_line(), ..Session::new(observer) }
 }
 
 /// The question as typed; without a typed name of the result, its name is that of a device.

@@ -20,7 +20,7 @@ pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
 }
 
 fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
-    let placement = on_hosts::placement(&args.session.hosts)?;
+    let placement = on_hosts::placement(&args.session.hosts.reach)?;
     let targets = on_hosts::targets(&args.targets, &placement)?;
     if args.loads.len() > targets.len() {
         return Err(Failure::refused(anyhow!(

@@ -1,14 +1,16 @@
 //! `iosonar verify`: later verification of a run's writes from its result.
 
+use super::host_questions::refuse_unused;
+use super::verify_on_hosts::{hosts, verify_on_hosts};
 use crate::args::post_verify::{PostVerifyArgs, PostVerifyMode};
 use crate::exit::{Exit, Failure};
-use crate::output::{print, print_message};
 use crate::progress_line::ProgressLine;
 use crate::session::command_line;
 use crate::signals::{Listener, Phase};
+use crate::verb_questions::VerbAnswer;
 use anyhow::anyhow;
 use iosonar_engine::Control;
-use iosonar_runner::Session;
+use iosonar_runner::{Error, Notice, Session};
 use iosonar_studies::verify::{self, Answer, CrashOptions, Question};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,31 +20,39 @@ pub fn verify(args: &PostVerifyArgs) -> Result<Exit, Failure> {
     let question = Question {
         result: args.result.clone(),
         moved: args.target.iter().map(|word| moved(word)).collect::<Result<_, _>>()?,
+        only: None,
         sample: args.sample,
         memory: args.verify_memory,
         crash: crash(args)?,
     };
+    if let Some(hosts) = hosts(args)? {
+        return verify_on_hosts(args, &question, hosts);
+    }
+    refuse_unused(&args.reach)?;
     let control = Arc::new(Control::default());
     let listener = Listener::start(control.clone())?;
     listener.set_phase(Phase::Running);
     let line = Arc::new(ProgressLine::new(!args.no_progress));
-    let session = Session { control: control.clone(), observer: line.clone(), command: command_line() };
-    let answer = verify::run(&session, &question);
+    let session = Session { control: control.clone(), command: command_line(), ..Session::new(line.clone()) };
+    let answer = verify_answer(&session, &question, args.strict);
     line.clear();
-    let answer = answer?;
-    print(&match args.json {
-        true => format!("{:#}\n", answer.to_json()),
-        false => iosonar_plaintext::verified(&answer.verified).trim_start_matches('\n').to_string(),
-    })?;
+    answer?.print(args.json)
+}
+
+/// Verifies the targets of a run that are on this machine.
+pub fn verify_answer(session: &Session, question: &Question, strict: bool) -> Result<VerbAnswer, Error> {
+    let answer = verify::run(session, question)?;
     if answer.verified.is_empty() {
-        print_message(
-            "iosonar: NOTHING was verified: the run has written nothing of which the content is known, or none of it was read",
-        );
+        session.observer.notice(&Notice::Remark(
+            "NOTHING was verified: the run has written nothing of which the content is known, or none of it was read",
+        ));
     }
-    Ok(match control.signal() {
+    let exit = match session.control.signal() {
         Some(signal) => Exit::Signal(signal.0),
-        None => exit(args, &answer),
-    })
+        None => exit(strict, &answer),
+    };
+    let text = iosonar_plaintext::verified(&answer.verified).trim_start_matches('\n').to_string();
+    Ok(VerbAnswer { text, json: answer.to_json(), exit })
 }
 
 /// `OLD=NEW` as typed.
@@ -75,9 +85,9 @@ fn crash(args: &PostVerifyArgs) -> Result<Option<CrashOptions>, Failure> {
     }
 }
 
-fn exit(args: &PostVerifyArgs, answer: &Answer) -> Exit {
+fn exit(strict: bool, answer: &Answer) -> Exit {
     match answer.verified.total() {
-        0 if answer.verified.is_empty() || args.strict && !answer.is_whole() => Exit::Cautioned,
+        0 if answer.verified.is_empty() || strict && !answer.is_whole() => Exit::Cautioned,
         0 => Exit::Fine,
         _ => Exit::Miscompared,
     }

@@ -19,7 +19,8 @@ const STANDS_FOR: [(&str, &str); 6] = [
 ];
 
 /// Shortened versions of commands. Replays are exact, only faster.
-const SHORTENED: [(&str, &str); 20] = [
+const SHORTENED: [(&str, &str); 21] = [
+    ("fill --on", "fill --size 1m --on"),
     ("fill a.img", "fill a.img --size 1m"),
     ("fill sdx.img --destroy", "fill sdx.img --size 1m --destroy"),
     ("fill sdx.img --percent 50", "fill sdx.img --size 1m"),

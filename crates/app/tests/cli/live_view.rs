@@ -253,6 +253,33 @@ fn panic_in_view_keeps_terminal_and_run() {
     assert_eq!(count(&summary(&lab, "r"), "all", "completed"), 4000);
 }
 
+/// A remote shell that stays here stands in for two hosts.
+#[test]
+fn hosts_have_a_row_each() {
+    let lab = lab();
+    lab.file("rsh.sh", "shift; exec sh -c \"$1\"\n");
+    let word = |name: &str| format!("{name}:{}", lab.target(&format!("{name}.img"), 1 << 20).display());
+    let (alpha, beta) = (word("alpha"), word("beta"));
+    let words = format!(
+        "run --on {alpha} {beta} --rw randread --bs 4k --rate-iops 300 --runtime 100 --time-based --live -o r"
+    );
+    let cache = lab.path("cache").display().to_string();
+    let env = [("RSH", "sh rsh.sh"), ("XDG_CACHE_HOME", cache.as_str())];
+    let mut terminal = OnTerminal::start(&lab, &words, &env);
+    terminal.until_view("rows", |view| {
+        view.contains("2 hosts") && view.contains("alpha") && view.contains("beta") && view.contains("q quit")
+    });
+    terminal.press("v");
+    terminal.until("lines", |seen| seen.rsplit(LEAVE_SCREEN).next().unwrap().contains("  alpha | "));
+    terminal.press("v");
+    terminal.until("the view again", |seen| seen.matches(ENTER).count() == 2);
+    terminal.press("q");
+    let (code, seen) = terminal.end();
+    assert_eq!(code, 130, "{seen:?}");
+    is_restored(&seen);
+    assert!(lab.path("r/records.parquet").exists());
+}
+
 #[test]
 fn key_switches_between_line_and_view() {
     let lab = lab();

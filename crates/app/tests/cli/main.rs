@@ -56,6 +56,7 @@ mod matrix;
 mod moved;
 mod no_runs;
 mod note;
+mod on_hosts;
 mod output;
 mod outputs;
 mod own_dirs;

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::machines::{Machine, Machines};
 use iosonar_archive::{HostRun, Record, RunInfo};
 use iosonar_plan::Op;
-use iosonar_testkit::{Ended, Lab, signal};
+use iosonar_testkit::{Ended, Lab, signal, tool};
 use serde_json::Value;
 use std::process::Command;
 use std::thread;
@@ -16,7 +16,7 @@ fn command(lab: &Lab, machines: &Machines, line: &str) -> Command {
     command
 }
 
-fn end(lab: &Lab, machines: &Machines, line: &str) -> Ended {
+pub fn end(lab: &Lab, machines: &Machines, line: &str) -> Ended {
     Ended::of(command(lab, machines, line).output().unwrap())
 }
 
@@ -25,7 +25,7 @@ fn info(lab: &Lab, result: &str) -> RunInfo {
 }
 
 /// A target of each machine: all of them share the file system.
-fn targets(lab: &Lab, machines: &Machines) -> String {
+pub fn targets(lab: &Lab, machines: &Machines) -> String {
     let word = |machine: &Machine| {
         let file = format!("target-{}", machine.name);
         if !lab.path(&file).exists() {
@@ -508,4 +508,97 @@ fn homes_and_start_files_of_machines_are_named() {
     );
     lab.file("home-m0/noise", "yes\n");
     refused("host m0: its shell prints more than 64 KiB before it starts a command");
+}
+
+/// Requests of a load go to two machines by turns, each at its time.
+#[test]
+fn a_load_is_shared_out_among_machines() {
+    needs!("ssh", "sshd", "ssh-keygen", "ip", "unshare");
+    let lab = lab();
+    let machines = Machines::start(&lab, &[100, 0]);
+    let lines: Vec<Line> = (0..101)
+        .map(|i| Line { time: 7_000_000 + i * 3_000_000, sector: i * 8, length: 8, op: Op::Write })
+        .collect();
+    lab.file("web.load", load_text(&lines));
+    lab.target("shared.img", 8 << 20);
+    let file = lab.path("shared.img").display().to_string();
+    let words = format!("replay web.load --on m0:{file} m1:{file} --share split --start-grace 1s --out r");
+    let ended = end(&lab, &machines, &words);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let info = info(&lab, "r");
+    let mut records = lab.records("r");
+    records.sort_by_key(|record| record.executed.offset);
+    assert_eq!(records.len(), lines.len());
+    for (number, (record, line)) in records.iter().zip(&lines).enumerate() {
+        assert_eq!((record.executed.offset, record.target), (line.sector * 512, number as u16 % 2));
+        let error = info.hosts[number % 2].clock.as_ref().map_or(0, |clock| clock.known.max_error_ns);
+        let due = line.time - lines[0].time;
+        assert!(
+            record.due.0.abs_diff(due) <= 2 * error + 20_000,
+            "{record:?} is due at {due}, error {error}"
+        );
+    }
+}
+
+/// A state of the kernel's wall clock, until it is dropped.
+struct WallClock {
+    before: String,
+}
+
+/// Sets the status and the largest error in microseconds, and prints those before. `struct timex` begins with these numbers.
+const ADJTIMEX: &str = r#"
+import ctypes, struct, sys
+libc, state = ctypes.CDLL(None, use_errno=True), bytearray(400)
+def call(modes, status=0, error=0):
+    struct.pack_into("@IllllI", state, 0, modes, 0, 0, error, 0, status)
+    assert libc.adjtimex((ctypes.c_char * len(state)).from_buffer(state)) >= 0, ctypes.get_errno()
+call(0)
+_, _, _, error, _, status = struct.unpack_from("@IllllI", state)
+print(status, error)
+if len(sys.argv) > 1:
+    call(0x14, int(sys.argv[1]), int(sys.argv[2]))
+"#;
+
+impl WallClock {
+    fn set(status: &str, error: &str) -> WallClock {
+        WallClock { before: tool("python3", &["-c", ADJTIMEX, status, error]) }
+    }
+}
+
+impl Drop for WallClock {
+    fn drop(&mut self) {
+        let mut words = vec!["-c", ADJTIMEX];
+        words.extend(self.before.split_whitespace());
+        tool("python3", &words);
+    }
+}
+
+/// Machines with one wall clock: the differences of their other clocks are those of the namespaces, within the kernel's error.
+#[test]
+fn clocks_are_known_by_wall_clocks_that_are_kept_equal() {
+    needs!("ssh", "sshd", "ssh-keygen", "ip", "unshare", "python3");
+    let lab = lab();
+    let machines = Machines::start(&lab, &[100, 3]);
+    let on = targets(&lab, &machines);
+    let words = format!("run --rw randread --bs 4k --number-ios 200 --clock system --on {on} --no-progress");
+    const UNSYNCHRONIZED: &str = "64";
+    let unkept = WallClock::set(UNSYNCHRONIZED, "16000000");
+    let refused = end(&lab, &machines, &format!("{words} --out refused"));
+    assert!(refused.code == 2 && refused.err.contains("or leave --clock system out"), "{}", refused.err);
+    assert!(!lab.path("refused").exists());
+    drop(unkept);
+    let _kept = WallClock::set("0", "400");
+    let ended = end(&lab, &machines, &format!("{words} --out r"));
+    assert!([0, 4].contains(&ended.code), "{}", ended.err);
+    let info = info(&lab, "r");
+    check_clocks(&machines, &info);
+    let readings = info.hosts.iter().flat_map(|host| &host.clock.as_ref().unwrap().readings);
+    // Two errors of 400 us, which the kernel raises by 500 us each second.
+    assert!(
+        readings.clone().count() >= 4 && readings.clone().all(|one| one.error_ns > 800_000),
+        "{:?}",
+        info.hosts
+    );
+    let refused = end(&lab, &machines, &format!("{words} --max-clock-error 100us --out exact"));
+    assert!(refused.code == 2 && refused.err.contains("and --max-clock-error is 100us"), "{}", refused.err);
 }

@@ -58,7 +58,7 @@ impl RankClock {
             let sent = monotonic_ns();
             messages.send(child, Kind::Clock, &bytes_of(&Asked::Ping));
             let Answer { arrived, answered } = value_of(&at_once(messages, child));
-            Exchange { sent, arrived, answered, heard: monotonic_ns() }
+            Exchange { sent, arrived, answered, heard: monotonic_ns(), agreed: None }
         };
         let mut own = ClockTrack::default();
         own.add_series(&(0..exchanges).map(exchange).collect::<Vec<_>>());

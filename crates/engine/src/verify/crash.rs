@@ -120,7 +120,7 @@ pub(super) fn expect<'a>(
     archive: &'a Archive,
     verifier: &'a Verifier,
     records: &Records<'_>,
-    facts: &[TargetFacts],
+    facts: &[Option<TargetFacts>],
     memory: ByteSize,
     crash: &CrashOptions,
 ) -> Result<(Nanos, Durable<'a>), PostVerifyError> {
@@ -168,10 +168,11 @@ pub(super) fn expect<'a>(
 
 /// Bytes that a device has written wholly or not at all: the smallest logical block seen there by the run or by this check. At most
 /// a sector where blocks do not begin at multiples of their size.
-fn block_of(archive: &Archive, verifier: &Verifier, facts: &[TargetFacts], device: usize) -> u64 {
+fn block_of(archive: &Archive, verifier: &Verifier, facts: &[Option<TargetFacts>], device: usize) -> u64 {
     let of_target = |target: usize| {
         let seen = archive.run().targets.get(target).map(|info| info.block).filter(|block| *block > 0);
-        let block = facts[target].logical_block_size.bytes.min(seen.unwrap_or(u64::MAX));
+        let here = facts[target].as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
+        let block = here.min(seen.unwrap_or(u64::MAX));
         let is_aligned = (verifier.places[target].base * SECTOR).is_multiple_of(block.max(1));
         if is_aligned { block } else { SECTOR }
     };

@@ -14,7 +14,7 @@ use iosonar_archive::{Archive, Fault, Outcome, RECORDING, Record, RunState, Scan
 use iosonar_evidence::TargetFacts;
 use iosonar_host::{Root, identify};
 use iosonar_os::{Clock, monotonic_ns};
-use iosonar_plan::{BetweenPasses, ByteSize, Decimal, Nanos, Op, SECTOR, VerifyModes};
+use iosonar_plan::{BetweenPasses, ByteSize, Decimal, Nanos, Op, Plan, SECTOR, VerifyModes};
 use iosonar_text::shown;
 use iosonar_verify::{Ended, Flight, Sectors, Tag};
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ const PAUSE: u64 = 1_000_000_000;
 /// Options of a later verification.
 #[derive(Debug, Clone)]
 pub struct PostVerifyOptions {
-    /// Present paths of the targets, by their number in the plan.
-    pub targets: Vec<PathBuf>,
+    /// Present paths of the targets, by their number in the plan; `None`: it is on another machine, and is not read.
+    pub targets: Vec<Option<PathBuf>>,
     /// The share of the places that is read, in percent; `None` means all.
     pub sample: Option<Decimal>,
     /// Memory for expected state.
@@ -57,13 +57,14 @@ pub fn post_verify(
 ) -> Result<PostVerify, PostVerifyError> {
     let plan = archive.plan();
     check(archive, options.crash.is_some())?;
-    let mut facts = Vec::new();
+    let mut facts: Vec<Option<TargetFacts>> = Vec::new();
     for path in &options.targets {
-        facts.push(identify(path, root)?);
+        facts.push(path.as_ref().map(|path| identify(path, root)).transpose()?);
     }
-    let targets = options.targets.iter().map(PathBuf::as_path).zip(facts.iter().map(Some));
+    let names: Vec<PathBuf> = options.targets.iter().enumerate().map(name).collect();
+    let targets = names.iter().map(PathBuf::as_path).zip(facts.iter().map(Option::as_ref));
     let modes = VerifyModes { final_scan: true, sample: options.sample, ..VerifyModes::default() };
-    let mut verifier = Verifier::of(plan, targets, modes, options.memory);
+    let mut verifier = Verifier::of(plan, targets, modes, memory_with_absent(options));
     if let Some(target) = shared_stream(plan, &verifier.places, |_| true) {
         let path = shown(&plan.targets[usize::from(target)].path);
         return Err(PostVerifyError::Unsuitable(format!(
@@ -85,21 +86,49 @@ pub fn post_verify(
             let (end, durable) = crash::expect(archive, &verifier, &records, &facts, options.memory, crash)?;
             (end, Some(durable))
         }
-        None => (repeat(&records, &verifier)?, None),
+        None => (repeat(&records, &verifier, |target| facts[usize::from(target)].is_some())?, None),
     };
     let clock = Clock::from_origin(monotonic_ns().saturating_sub(end.0.saturating_add(PAUSE)));
     let mut scan: Option<ScanFacts> = None;
     for (target, (path, facts)) in options.targets.iter().zip(&facts).enumerate() {
+        let (Some(path), Some(facts)) = (path, facts) else { continue };
         let own = scan_one(&verifier, target as u16, path, facts, &clock, control, progress);
         let own = own.map_err(|error| PostVerifyError::Open { path: path.clone(), error })?;
         scan = Some(scan.map_or(own, |all| all.with(own)));
     }
     let known = Known { plan, records: &records, passes: &archive.run().passes, durable: durable.as_ref() };
     let named = name_all(&known, &verifier, verifier.take_observations())?;
+    check_shared(plan, options, &named.faults)?;
     let crash = durable.map(|_| crash::facts(&verifier, &records));
     let mut verified = Verified { crash, ..named.verified(&verifier, scan) };
     verified.missing = missing_writes(&verifier, &verified, &named.faults, &records)?;
     Ok(PostVerify { verified, faults: named.faults })
+}
+
+/// The memory that targets here and elsewhere would share, so that those here have all of it.
+fn memory_with_absent(options: &PostVerifyOptions) -> ByteSize {
+    let here = options.targets.iter().flatten().count().max(1) as u64;
+    ByteSize(options.memory.0.saturating_mul(options.targets.len() as u64) / here)
+}
+
+/// Refuses faults that are writes of another machine: both have the same file then, and its other writes are not known to be.
+fn check_shared(plan: &Plan, options: &PostVerifyOptions, faults: &[Fault]) -> Result<(), PostVerifyError> {
+    let path = |target: u16| plan.targets.get(usize::from(target)).map(|target| &target.path);
+    let is_elsewhere = |target: u16| options.targets.get(usize::from(target)).is_some_and(Option::is_none);
+    let shared = faults.iter().filter_map(|fault| Some((fault.target, fault.found.as_ref()?.id.target)));
+    let found = shared.filter(|(here, by)| is_elsewhere(*by) && path(*here) == path(*by));
+    match found.filter_map(|(here, _)| path(here)).next() {
+        Some(path) => Err(PostVerifyError::Unsuitable(format!(
+            "{}: another host of the run has written to the same file: verify all targets on one of them, with --on HOST",
+            shown(path)
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A name that no other target has: one on another machine may have the path of one that is here.
+fn name((number, path): (usize, &Option<PathBuf>)) -> PathBuf {
+    path.clone().unwrap_or_else(|| format!("target {number} of another machine").into())
 }
 
 /// Refuses results whose content on the target is not known.
@@ -140,8 +169,12 @@ struct Change {
     forgets: bool,
 }
 
-/// Repeats all writes of the run in the expected state; returns the last time in it.
-fn repeat(records: &Records<'_>, verifier: &Verifier) -> Result<Nanos, PostVerifyError> {
+/// Repeats all writes of the run to targets that are here in the expected state; returns the last time in it.
+fn repeat(
+    records: &Records<'_>,
+    verifier: &Verifier,
+    is_here: impl Fn(u16) -> bool,
+) -> Result<Nanos, PostVerifyError> {
     let mut changes: Vec<Change> = Vec::new();
     // Begins before ends: of equal times the requests count as concurrent.
     let mut events: Vec<(Nanos, bool, u32)> = Vec::new();
@@ -149,7 +182,7 @@ fn repeat(records: &Records<'_>, verifier: &Verifier) -> Result<Nanos, PostVerif
     records.for_each(&mut |record| {
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         end = end.max(completed);
-        if let Some(change) = change(record, verifier) {
+        if let Some(change) = change(record, verifier).filter(|change| is_here(change.target)) {
             let number = changes.len() as u32;
             changes.push(change);
             events.extend([(submitted, false, number), (completed, true, number)]);

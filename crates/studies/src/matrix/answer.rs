@@ -2,6 +2,7 @@
 
 use iosonar_archive::RunInfo;
 use iosonar_campaign::{Matrix, Question as Asked, Table};
+use iosonar_plan::Executor;
 use iosonar_text::shown;
 use std::fs::File;
 use std::path::PathBuf;
@@ -53,7 +54,9 @@ impl Answer {
     pub fn how(&self) -> String {
         let asked = &self.asked;
         let cache = if asked.cold { "evicted before each test that reads" } else { "not evicted" };
+        let hosts: Vec<String> = asked.executors.iter().filter_map(Executor::place).collect();
         let words = [
+            (!hosts.is_empty(), format!("streams on {}", shown(&hosts.join(", ")))),
             (asked.repeat == 1, "measured once, in random order".into()),
             (asked.repeat > 1, format!("{} repetitions in random order", asked.repeat)),
             (true, format!("files {cache}")),

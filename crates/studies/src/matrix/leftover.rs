@@ -33,8 +33,12 @@ pub(super) fn remove(session: &Session, study: &Study) -> Result<(), Error> {
         return Ok(());
     }
     let killed: Vec<Killed> = study.parts().filter_map(|part| killed(&part)).collect();
-    let files = study.question.files.iter().filter(|_| !killed.is_empty());
-    for path in files {
+    let executors = &study.question.executors;
+    let is_here =
+        |number: usize| executors.is_empty() || executors[number % executors.len()].host().is_none();
+    let files =
+        study.question.files.iter().enumerate().filter(|(number, _)| !killed.is_empty() && is_here(*number));
+    for (_, path) in files {
         let Ok(found) = symlink_metadata(path) else { continue };
         if !found.is_file() {
             continue;

@@ -8,6 +8,6 @@ mod study;
 
 pub use answer::{Answer, MatrixRun};
 pub use question::{Cells, Question};
-pub use run::{missing, plan, run};
+pub use run::{Begin, execute_here, missing, plan, run, run_by};
 pub(crate) use study::table_of;
 pub use study::{CELLS, asked};

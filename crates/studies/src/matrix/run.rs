@@ -15,6 +15,7 @@ use iosonar_plan::Plan;
 use iosonar_runner::{Concluded, Ended, Error, Notice, Session, new_run_id};
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
+use std::path::Path;
 
 /// The matrix and its missing cells, in the order of their measurement; nothing is created.
 ///
@@ -41,11 +42,42 @@ pub fn plan(session: &Session, question: &Question) -> Result<Option<Plan>, Erro
 /// The question or its plan is refused, a signal came before the first request, or a result cannot be written. Cells that stay without a
 /// figure are no error: the answer says so.
 pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
+    run_by(session, question, execute_here)
+}
+
+/// Executes a plan by threads of this process.
+///
+/// # Errors
+/// The plan is refused, a signal came before the first request, or the result cannot be written.
+pub fn execute_here(
+    session: &Session,
+    plan: Plan,
+    dir: &Path,
+    begin: &mut Begin<'_>,
+) -> Result<Ended, Error> {
+    let ready = session.prepare(plan).map_err(Error::refused)?;
+    begin()?;
+    session.execute(ready, dir)
+}
+
+/// Creates the directory of the results, when nothing was refused.
+pub type Begin<'a> = dyn FnMut() -> Result<(), Error> + 'a;
+
+/// Like [`run`], with a plan that `execute` executes: it prepares the plan, calls the function that it gets when nothing was refused, and makes
+/// the result in the directory.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_by(
+    session: &Session,
+    question: &Question,
+    execute: impl FnOnce(&Session, Plan, &Path, &mut Begin<'_>) -> Result<Ended, Error>,
+) -> Result<Answer, Error> {
     let mut opened = Opened::of(session, question)?;
     opened.keep_recovered(session)?;
     let part = match opened.missing.is_empty() {
         true => None,
-        false => Some(opened.measure(session, question.no_records)?),
+        false => Some(opened.measure(session, question.no_records, execute)?),
     };
     let Opened { study, matrix, .. } = opened;
     let Study { dir, question: asked, table, lock, .. } = study;
@@ -89,20 +121,25 @@ impl Opened {
     }
 
     fn plan(&self) -> Result<Plan, Error> {
-        let memory = memory(&Root::default()).total.known().copied();
+        // That of hosts is not known here.
+        let is_here = !self.matrix.executors.iter().any(|executor| executor.host().is_some());
+        let memory = memory(&Root::default()).total.known().copied().filter(|_| is_here);
         self.matrix.clone().claiming(memory).plan(&self.missing).map_err(Error::refused)
     }
 
     /// Measures the missing cells, and keeps the results.
-    fn measure(&mut self, session: &Session, no_records: bool) -> Result<MatrixRun, Error> {
+    fn measure(
+        &mut self,
+        session: &Session,
+        no_records: bool,
+        execute: impl FnOnce(&Session, Plan, &Path, &mut Begin<'_>) -> Result<Ended, Error>,
+    ) -> Result<MatrixRun, Error> {
         let plan = self.plan()?;
         leftover::remove(session, &self.study)?;
         let cells = self.missing.len() * self.matrix.tests.len();
         remark(session, &format!("{cells} cells to measure, results in {}", shown(&self.study.dir)));
         let dir = self.study.next_part();
-        let ready = session.prepare(plan).map_err(Error::refused)?;
-        self.study.create()?;
-        let ended = session.execute(ready, &dir)?;
+        let ended = execute(session, plan, &dir, &mut || self.study.create())?;
         let (info, fake) = info_of(session, ended, no_records)?;
         let is_fake = fake.is_some();
         let archive = Archive::open(&dir).map_err(Error::broke)?;
@@ -181,6 +218,7 @@ mod tests {
     fn question(folder: &tempfile::TempDir) -> Question {
         let asked = Asked {
             files: vec![folder.path().join("file")],
+            executors: Vec::new(),
             tests: vec!["write".into(), "read".into()],
             sizes: vec![ByteSize(1 << 16)],
             records: vec![ByteSize(4096), ByteSize(8192)],

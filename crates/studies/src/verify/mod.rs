@@ -8,4 +8,4 @@ mod targets;
 pub use answer::Answer;
 pub use iosonar_engine::CrashOptions;
 pub use question::Question;
-pub use run::run;
+pub use run::{files, run};

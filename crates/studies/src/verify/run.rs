@@ -3,13 +3,17 @@
 use super::answer::Answer;
 use super::question::Question;
 use super::targets::Targets;
+use iosonar_archive::{HISTOGRAMS, SERIES_LOG, SUMMARY};
 use iosonar_engine::{PostVerify, PostVerifyError, PostVerifyOptions, ScanProgress, post_verify};
 use iosonar_host::Root;
 use iosonar_inputs::open_records;
 use iosonar_runner::{Error, Progress, Session};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+/// Files of a result that its verification does not read.
+const NOT_READ: [&str; 3] = [HISTOGRAMS, SERIES_LOG, SUMMARY];
 /// How often progress is reported.
 const REPORTED: Duration = Duration::from_millis(250);
 
@@ -36,7 +40,18 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
         refused => Error::refused(refused),
     });
     let PostVerify { verified, faults } = later?;
-    Ok(Answer { targets: options.targets, verified, faults })
+    Ok(Answer { targets: options.targets.into_iter().flatten().collect(), verified, faults })
+}
+
+/// Files of a result that its verification reads: another machine needs them.
+///
+/// # Errors
+/// The result cannot be read, or its records are not here.
+pub fn files(result: &Path) -> Result<Vec<PathBuf>, Error> {
+    let archive = open_records(result).map_err(Error::refused)?;
+    let entries = std::fs::read_dir(archive.dir()).map_err(Error::refused)?;
+    let is_needed = |path: &PathBuf| path.is_file() && !NOT_READ.iter().any(|name| path.ends_with(name));
+    Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_needed).collect())
 }
 
 /// Calls `work` while a thread reports its progress.

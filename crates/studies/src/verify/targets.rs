@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Present paths of a run's targets.
 pub struct Targets {
-    /// By their number in the plan.
-    pub paths: Vec<PathBuf>,
+    /// By their number in the plan; `None`: on another machine.
+    pub paths: Vec<Option<PathBuf>>,
     /// Why a target was not found. That matters only if the result can be verified.
     pub missing: Option<String>,
 }
@@ -33,16 +33,20 @@ impl Targets {
             )));
         }
         let mut found = Targets { paths: Vec::new(), missing: None };
-        for path in known {
+        for (number, path) in known.into_iter().enumerate() {
+            if question.only.as_ref().is_some_and(|only| !only.contains(&(number as u16))) {
+                found.paths.push(None);
+                continue;
+            }
             let moved = question.moved.iter().rfind(|(old, _)| old.as_os_str() == path.as_os_str());
             let present = match moved {
                 Some((_, new)) => Ok(new.clone()),
                 None => find(session, archive, path),
             };
-            found.paths.push(present.unwrap_or_else(|why| {
+            found.paths.push(Some(present.unwrap_or_else(|why| {
                 found.missing.get_or_insert(why);
                 path.to_path_buf()
-            }));
+            })));
         }
         Ok(found)
     }

@@ -7,6 +7,7 @@
 mod alarm;
 mod cells;
 mod history;
+mod hosts;
 mod layout;
 mod panel;
 mod picture;
@@ -17,6 +18,7 @@ mod throughput;
 pub use alarm::Alarm;
 pub use cells::{Cell, Frame, Ink};
 pub use history::{CLASSES, Interval, LIVE_ROWS, live_row};
+pub use hosts::{HostRates, HostRow, HostsMoment, draw_hosts};
 pub use layout::{LEAST, draw};
 pub use ramp::Ramp;
 

@@ -6,7 +6,7 @@ use super::layout::{Area, Look};
 use super::ramp::Ramp;
 use crate::units::Charset;
 
-const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(super) const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A horizontal line in the lowest to the highest quarter of a cell.
 const LINES: [char; 4] = ['⣀', '⠤', '⠒', '⠉'];
 

@@ -17,9 +17,8 @@ use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::signals::Listener;
 use crate::timings::Timings;
-use crate::together;
+use crate::together::{self, Wish};
 use anyhow::anyhow;
-use iosonar_analyze::Limits;
 use iosonar_archive::{PARTS, TOOL};
 use iosonar_campaign::Matrix;
 use iosonar_dialect_iozone::{Command, Settings, cells, full_help, notices, parse};
@@ -106,7 +105,7 @@ fn perform(
         Ok(())
     };
     let (ended, listener) = match plan.has_processes() {
-        true => together::perform(&plan, &args, None, Limits::default(), |_| open().map(|()| dir), timings)?,
+        true => together::perform(&plan, Wish::of(&args), |_| open().map(|()| dir), timings)?,
         false => {
             let wish = ProgressOptions::line(&args);
             let show = |scene: &Scene<'_>| progress::show(&wish, scene);

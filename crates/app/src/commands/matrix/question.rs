@@ -1,10 +1,12 @@
 //! The question of `iosonar matrix`.
 
 use crate::args::matrix::{CacheArg, MatrixArgs};
+use crate::commands::on_hosts;
 use crate::exit::Failure;
 use crate::output::unused_dated;
 use anyhow::anyhow;
 use iosonar_campaign::{Question as Asked, Timed};
+use iosonar_plan::Executor;
 use iosonar_studies::matrix::{Cells, Question};
 use std::path::PathBuf;
 
@@ -34,15 +36,27 @@ fn typed(args: &MatrixArgs) -> Result<Option<Asked>, Failure> {
 
 fn asked(args: &MatrixArgs) -> Result<Asked, Failure> {
     let (cells, way) = (&args.cells, &args.way);
-    let most = cells.streams.iter().copied().max().unwrap_or(1) as usize;
+    let executors = on_hosts::executors(&args.reach)?;
+    let streams = match cells.streams.as_slice() {
+        [] => vec![executors.len().max(1) as u32],
+        typed => typed.to_vec(),
+    };
+    let most = streams.iter().copied().max().unwrap_or(1) as usize;
+    let files = files(&args.files, most)?;
+    // So that it can be continued from another directory. A path of a host may start in the home directory there.
+    let is_elsewhere = |number: usize| executors.get(number % executors.len().max(1)).is_some_and(is_host);
+    let complete = |(number, name): (usize, PathBuf)| match is_elsewhere(number) {
+        true => Ok(name),
+        false => std::path::absolute(name).map_err(Failure::refused),
+    };
     Ok(Asked {
-        files: files(&args.files, most)?,
-        tests: Asked::tests_of(&cells.tests, &cells.streams, cells.methods.len())
-            .map_err(Failure::refused)?,
+        files: files.into_iter().enumerate().map(complete).collect::<Result<_, _>>()?,
+        executors,
+        tests: Asked::tests_of(&cells.tests, &streams, cells.methods.len()).map_err(Failure::refused)?,
         sizes: cells.sizes.0.clone(),
         records: cells.records.0.clone(),
         all_pairs: cells.all_pairs,
-        streams: cells.streams.clone(),
+        streams,
         methods: cells.methods.clone(),
         depth: way.depth,
         repeat: cells.repeat,
@@ -59,9 +73,13 @@ fn asked(args: &MatrixArgs) -> Result<Asked, Failure> {
     })
 }
 
-/// As many absolute names as there are streams, so that a matrix can be continued from another directory.
+fn is_host(executor: &Executor) -> bool {
+    executor.host().is_some()
+}
+
+/// As many names as there are streams.
 fn files(named: &[PathBuf], streams: usize) -> Result<Vec<PathBuf>, Failure> {
-    let names: Vec<PathBuf> = match named {
+    Ok(match named {
         [file] if streams > 1 => (0..streams)
             .map(|number| {
                 let mut name = file.clone().into_os_string();
@@ -76,7 +94,5 @@ fn files(named: &[PathBuf], streams: usize) -> Result<Vec<PathBuf>, Failure> {
             )));
         }
         _ => named[..streams].to_vec(),
-    };
-    let complete = |name: &PathBuf| std::path::absolute(name).map_err(Failure::refused);
-    names.iter().map(complete).collect()
+    })
 }

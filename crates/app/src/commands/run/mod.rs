@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Executes a plan.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let placement = on_hosts::placement(&args.session.hosts)?;
+    let placement = on_hosts::placement(&args.session.hosts.reach)?;
     let plan = match &args.plan {
         Some(_) if !placement.targets().is_empty() => {
             return Err(Failure::refused(anyhow!(

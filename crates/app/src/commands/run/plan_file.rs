@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Options that are allowed beside a plan.
-const WITH_PLAN: [&str; 27] = [
+const WITH_PLAN: [&str; 28] = [
     "plan",
     "readonly",
     "anyway",
@@ -41,6 +41,7 @@ const WITH_PLAN: [&str; 27] = [
     "sudo",
     "on_lost_host",
     "max_clock_error",
+    "clock",
     "collect",
 ];
 

@@ -10,6 +10,7 @@ pub const FIELDS: &[(&str, &str)] = &[
     ("executor.host.name", "--on"),
     ("executor.host.program", "--remote-path"),
     ("hosts.max_clock_error", "--max-clock-error"),
+    ("hosts.clock", "--clock"),
     ("hosts.collect", "--collect"),
     ("seed", "--seed"),
     ("engine", "--engine"),
