@@ -173,7 +173,7 @@ mod tests {
     fn part(name: &str, completed: u64, is_lost: bool) -> PartProgress {
         let requests =
             HostProgress { completed, bytes: completed * 4096, p99_ns: 1_200_000, ..HostProgress::default() };
-        PartProgress { name: name.into(), requests, is_lost, has_ended: false }
+        PartProgress { name: name.into(), requests, reported_ns: 0, is_lost, has_ended: false }
     }
 
     fn progress(parts: Vec<PartProgress>, seconds: u64) -> RunProgress<'static> {

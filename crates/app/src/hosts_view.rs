@@ -5,7 +5,7 @@ use crate::live::style;
 use crate::screen::{Screen, last_said};
 use iosonar_cluster::{PartProgress, RunProgress};
 use iosonar_engine::Control;
-use iosonar_view::live::{HostRates, HostRow, HostsMoment, draw_hosts};
+use iosonar_view::live::{HostDone, HostRates, HostRow, HostsMoment, draw_hosts};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ impl HostsView {
         self.screen.keys(Duration::ZERO).into_iter().for_each(|key| self.act(key));
         if self.looked.is_none_or(|looked| elapsed.saturating_sub(looked) >= LOOK) {
             self.looked = Some(elapsed);
-            let rows = self.rows(elapsed, &now.parts);
+            let rows = self.rows(&now.parts);
             let requests = rows.iter().filter_map(|row| row.rates.last()).sum();
             let bytes = rows.iter().map(|row| row.bytes_per_second).sum();
             self.moment = HostsMoment { title: head(requests, bytes), rows, footer: String::new() };
@@ -77,10 +77,13 @@ impl HostsView {
         }
     }
 
-    fn rows(&mut self, elapsed: Duration, parts: &[PartProgress]) -> Vec<HostRow> {
-        let done: Vec<(u64, u64)> =
-            parts.iter().map(|part| (part.requests.completed, part.requests.bytes)).collect();
-        let rates = self.rates.take(elapsed, &done);
+    fn rows(&mut self, parts: &[PartProgress]) -> Vec<HostRow> {
+        let done = |PartProgress { requests, reported_ns, .. }: &PartProgress| HostDone {
+            requests: requests.completed,
+            bytes: requests.bytes,
+            at_ns: *reported_ns,
+        };
+        let rates = self.rates.take(&parts.iter().map(done).collect::<Vec<_>>());
         let row = |(part, (rates, bytes_per_second)): (&PartProgress, (Vec<f64>, f64))| HostRow {
             name: iosonar_text::one_line(&part.name).into_owned(),
             state: match state(part) {

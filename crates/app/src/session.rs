@@ -7,7 +7,7 @@ use crate::progress::{self, ProgressOptions};
 use crate::ranks;
 use crate::signals::{self, Listener, Phase, PresentPhase};
 use crate::timings::Timings;
-use crate::together::{self, Wish};
+use crate::together::{self, ExecutionOptions};
 use anyhow::anyhow;
 use iosonar_analyze::{Limits, Passing, Summary, Verdict};
 use iosonar_archive::{Archive, Interruption, RunInfo, RunState, TOOL};
@@ -64,8 +64,8 @@ fn execute_together(plan: Plan, args: &SessionArgs) -> Result<Exit, Failure> {
     let timings = Timings::new();
     let check = |info: &RunInfo| Ok(args.out.clone().unwrap_or_else(|| new_name(info)));
     let sent = args.hosts.reach.send_program.clone();
-    let wish = Wish { sent, limits: limits(args), progress: &args.progress, live: args.live };
-    let (ended, _listener) = together::perform(&plan, wish, check, &timings)?;
+    let options = ExecutionOptions { sent, limits: limits(args), progress: &args.progress, live: args.live };
+    let (ended, _listener) = together::perform(&plan, options, check, &timings)?;
     finish(ended, args, timings)
 }
 

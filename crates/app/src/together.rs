@@ -45,24 +45,24 @@ pub fn part() -> Result<Exit, Failure> {
 /// Executes a plan in several processes. `check` may refuse the prepared run, and returns the directory of the result.
 pub fn perform(
     plan: &Plan,
-    wish: Wish<'_>,
+    options: ExecutionOptions<'_>,
     check: impl FnOnce(&RunInfo) -> Result<PathBuf, Failure>,
     timings: &Timings,
 ) -> Result<(Ended, Listener), Failure> {
-    if wish.progress.progress == ProgressArg::Json && !plan.has_hosts() {
+    if options.progress.progress == ProgressArg::Json && !plan.has_hosts() {
         return Err(Failure::refused(anyhow!(
             "--progress json: a plan with `executor = \"process\"` reports the phases that start and nothing of requests: use --progress none"
         )));
     }
     let (session, listener) = begin_session(timings, None)?;
-    let ended = execute(&session, &listener, plan, wish, check)?;
+    let ended = execute(&session, &listener, plan, options, check)?;
     listener.set_kept(format!("the records are in {}", shown(&ended.archive.dir())));
     timings.end("merge");
     Ok((ended, listener))
 }
 
 /// How several processes execute a plan, beside what the plan says.
-pub struct Wish<'a> {
+pub struct ExecutionOptions<'a> {
     /// The program for machines without one, if it is not this one.
     pub sent: Option<PathBuf>,
     /// Limits of the summary.
@@ -72,10 +72,10 @@ pub struct Wish<'a> {
     pub live: bool,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> ExecutionOptions<'a> {
     /// Lines of progress, and this program.
-    pub fn of(progress: &'a ProgressArgs) -> Wish<'a> {
-        Wish { sent: None, limits: Limits::default(), progress, live: false }
+    pub fn of(progress: &'a ProgressArgs) -> ExecutionOptions<'a> {
+        ExecutionOptions { sent: None, limits: Limits::default(), progress, live: false }
     }
 }
 
@@ -84,7 +84,7 @@ pub fn execute<E: From<Error>>(
     session: &Session,
     listener: &Listener,
     plan: &Plan,
-    Wish { sent, limits, progress, live }: Wish<'_>,
+    ExecutionOptions { sent, limits, progress, live }: ExecutionOptions<'_>,
     begin: impl FnOnce(&RunInfo) -> Result<PathBuf, E>,
 ) -> Result<Ended, E> {
     listener.set_phase(Phase::Assembling);

@@ -94,7 +94,10 @@ pub fn ask_and_print(
 ) -> Result<Exit, Failure> {
     let (session, listener) = begin_session(&Timings::new(), None)?;
     listener.set_phase(Phase::Running);
-    listener.set_kept("hosts keep no results");
+    listener.set_kept(match questions.change_targets {
+        true => "targets may be partly written; each host stops when its connection ends",
+        false => "hosts keep no results",
+    });
     let own = Launch::of_this_program(|line| print_message(line))?;
     let launch = Launch { sent: reach.send_program.clone(), ..own };
     let mut lines = HostsProgress::new(progress);

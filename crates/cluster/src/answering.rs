@@ -64,7 +64,7 @@ fn answered<W: Write + Send + 'static>(
     let session = Session {
         control: member.line.control.clone(),
         command: asked.command,
-        others: Arc::new(Gate { member, is_open: AtomicBool::default() }),
+        others: Arc::new(StartPermission { member, is_open: AtomicBool::default() }),
         ..Session::new(Arc::new(observer))
     };
     verbs(&session, &asked.question, folder.as_ref().map(OwnDir::path))
@@ -102,12 +102,12 @@ impl<W: Write + Send> Observer for Reporting<W> {
 }
 
 /// Lets a session change its targets only when no machine has refused.
-struct Gate<W> {
+struct StartPermission<W> {
     member: Arc<Member<W>>,
     is_open: AtomicBool,
 }
 
-impl<W: Write + Send> Rendezvous for Gate<W> {
+impl<W: Write + Send> Rendezvous for StartPermission<W> {
     fn has_others(&self) -> bool {
         false
     }

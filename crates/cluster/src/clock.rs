@@ -91,6 +91,13 @@ impl Exchange {
         self.heard.saturating_sub(self.sent).saturating_sub(self.answered.saturating_sub(self.arrived))
     }
 
+    /// Whether the wall clocks do not contradict the exchange, which is right whatever they say.
+    pub(crate) fn allows(&self, agreed: &Agreed) -> bool {
+        let measured = Exchange { agreed: None, ..*self }.reading(false);
+        let apart = measured.ahead().abs_diff(agreed.there.wrapping_sub(agreed.here) as i64);
+        apart <= measured.error.saturating_add(agreed.error)
+    }
+
     fn reading(&self, is_anchor: bool) -> Reading {
         if let Some(Agreed { here, there, error }) = self.agreed {
             return Reading { here, there, error, is_anchor };
@@ -415,6 +422,10 @@ mod tests {
         track.add_series(&[Exchange { agreed: Some(agreed), ..exchange(5_000, 9, 400, 90_000) }]);
         assert_eq!((track.there(6_000), track.error_at(5_000)), (Some(73_000), 501));
         assert_eq!(track.least_round_trip(), 90_400);
+        // A wall clock that has stepped by a second contradicts the exchange.
+        let stepped = Agreed { there: agreed.there + 1_000_000_000, ..agreed };
+        let measured = exchange(5_000, 67_000, 400, 90_000);
+        assert!(measured.allows(&agreed) && !measured.allows(&stepped));
     }
 
     /// For any two ways, the true difference lies within the error.

@@ -458,6 +458,7 @@ impl<'a> Assembled<'a> {
         let part = |part: &Part| PartProgress {
             name: part.host.clone().unwrap_or_else(|| THIS_HOST.into()),
             requests: part.progress,
+            reported_ns: part.progress_at,
             is_lost: part.lost.is_some(),
             has_ended: part.done.is_some() || part.has_ended(number as u16),
         };

@@ -12,8 +12,8 @@ use iosonar_text::shown;
 use std::path::PathBuf;
 
 /// Why `hosts.clock` is refused.
-const NOT_SYNCHRONIZED: &str = "nothing keeps its wall clock, or that of this machine, equal to others (adjtimex): start chronyd or \
-                                ptp4l on both, or leave --clock system out";
+const NOT_SYNCHRONIZED: &str = "its system clock, or that of this machine, is not synchronized (adjtimex: STA_UNSYNC): start chronyd, or \
+                                ptp4l with phc2sys, on both, or remove --clock system";
 
 /// Report of a prepared process.
 pub(crate) struct PartPrepared {
@@ -66,6 +66,8 @@ pub(crate) struct Part {
     /// Exit code of a verb without an answer.
     pub(crate) code: Option<u8>,
     pub(crate) progress: HostProgress,
+    /// When it was reported, as `CLOCK_MONOTONIC`; 0 before the first report.
+    pub(crate) progress_at: u64,
     /// It keeps its archive at the end: it is not confirmed that it has arrived, or it is counted there.
     pub(crate) keeps_archive: bool,
     /// The clock with which its records are counted there, which is that of the result.
@@ -114,6 +116,7 @@ impl Part {
             answered: None,
             code: None,
             progress: HostProgress::default(),
+            progress_at: 0,
             keeps_archive: false,
             counted_clock: None,
             skipped: 0,
@@ -200,7 +203,7 @@ impl Part {
                     HostClocks::System => self.add_system_times(exchange, system),
                 }
             }
-            Report::Progress(progress) => self.progress = progress,
+            Report::Progress(progress) => (self.progress, self.progress_at) = (progress, heard),
             Report::Notice { line } => self.notices.push(line),
             Report::Failed { why, code } => {
                 self.code = Some(code);
@@ -237,12 +240,12 @@ impl Part {
     /// Adds an exchange that found out the times of both wall clocks.
     fn add_system_times(&mut self, exchange: Exchange, there: Option<SystemTimes>) {
         let here = SystemTimes::of_this_machine();
-        match here.zip(there).and_then(|(here, there)| Agreed::of(&here, &there)) {
-            Some(agreed) => self.add_exchange(Exchange { agreed: Some(agreed), ..exchange }),
-            // Before the start it is refused; later, the readings until then remain.
-            None if self.starts.is_empty() && self.track.is_some() => self.lose(NOT_SYNCHRONIZED.into()),
-            None => {}
+        let agreed = here.zip(there).and_then(|(here, there)| Agreed::of(&here, &there));
+        if agreed.is_none() && self.starts.is_empty() && self.track.is_some() {
+            self.lose(NOT_SYNCHRONIZED.into());
         }
+        // A wall clock that steps, or that is not kept equal any more, contradicts the exchange, which is right in any case.
+        self.add_exchange(Exchange { agreed: agreed.filter(|agreed| exchange.allows(agreed)), ..exchange });
     }
 
     fn add_exchange(&mut self, exchange: Exchange) {

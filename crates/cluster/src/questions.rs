@@ -204,6 +204,7 @@ fn progress_of(part: &Part) -> PartProgress {
     PartProgress {
         name: part.host.clone().unwrap_or_else(|| THIS_HOST.into()),
         requests: part.progress,
+        reported_ns: part.progress_at,
         is_lost: part.lost.is_some(),
         has_ended: part.answered.is_some(),
     }

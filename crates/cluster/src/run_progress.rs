@@ -21,6 +21,8 @@ pub struct PartProgress {
     pub name: String,
     /// Its requests.
     pub requests: HostProgress,
+    /// When it reported them, as `CLOCK_MONOTONIC` of this machine; 0 before.
+    pub reported_ns: u64,
     /// Whether it was lost.
     pub is_lost: bool,
     /// Whether its part of the phase has ended.

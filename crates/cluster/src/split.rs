@@ -1,4 +1,4 @@
-//! A range of a target, or a load on it, that several hosts or ranks have in common, shared out among them.
+//! Parts of a range of a target, or of a load on it, for several hosts or ranks that share it.
 
 use crate::PlacementError;
 use iosonar_plan::{ByteSize, Generator, Job, LoadPart, Plan, Space, Target, Workload};
@@ -10,15 +10,17 @@ use iosonar_text::shown;
 /// # Errors
 /// No path is that of several targets, a range has no size or is too small, or a target cannot be shared.
 pub fn split(mut plan: Plan) -> Result<Plan, PlacementError> {
+    let has_hosts = plan.has_hosts();
     let targets = &plan.targets;
-    let is_copy = |one: &Target, other: &Target| one.path == other.path && other.executor.place().is_some();
+    let is_same = |one: &Job, other: &Job| {
+        let path = |job: &Job| &targets[usize::from(job.target)].path;
+        has_hosts && path(one) == path(other) && one.workload == other.workload
+    };
     let mut has_parts = false;
     for phase in &mut plan.phases {
-        // By job: how many of the phase have its path, and how many of these are before it.
-        let target_of = |job: &Job| &targets[usize::from(job.target)];
+        // By job: the number of jobs of the phase with its path and workload, and of these before it. This machine counts, too.
         let place = |number: usize, job: &Job| {
-            let copies =
-                |jobs: &[Job]| jobs.iter().filter(|other| is_copy(target_of(job), target_of(other))).count();
+            let copies = |jobs: &[Job]| jobs.iter().filter(|other| is_same(job, other)).count();
             (copies(&phase.jobs[..number]) as u64, copies(&phase.jobs) as u64)
         };
         let places: Vec<(u64, u64)> =
@@ -32,7 +34,9 @@ pub fn split(mut plan: Plan) -> Result<Plan, PlacementError> {
     }
     match has_parts {
         true => Ok(plan),
-        false => Err(PlacementError("no target is that of several hosts or ranks: leave split out".into())),
+        false => Err(PlacementError(
+            "no target is that of several hosts or ranks with the same load: leave split out".into(),
+        )),
     }
 }
 
@@ -118,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_a_load_are_dealt_out_by_turns() {
+    fn hosts_get_requests_of_a_load_by_turns() {
         let mut shared = plan(&["x", "x", "y"]);
         for job in &mut shared.phases[0].jobs {
             job.workload = Workload::Trace(iosonar_plan::TraceReplay::of("web.load"));
@@ -134,12 +138,33 @@ mod tests {
     }
 
     #[test]
+    fn this_machine_has_a_part_and_other_loads_are_whole() {
+        let mut shared = plan(&["x", "x", "x"]);
+        shared.targets[1].executor = Executor::Thread;
+        shared.targets[0].executor = Executor::Host(iosonar_plan::Host::new("a"));
+        shared.targets[2].executor = Executor::Host(iosonar_plan::Host::new("b"));
+        let load = |file: &str| Workload::Trace(iosonar_plan::TraceReplay::of(file));
+        let part = |job: &Job| match &job.workload {
+            Workload::Trace(load) => load.part.map(|part| (part.number, part.of)),
+            other => panic!("{other:?}"),
+        };
+        let parts =
+            |shared: Plan| split(shared).map(|plan| plan.phases[0].jobs.iter().map(part).collect::<Vec<_>>());
+        shared.phases[0].jobs.iter_mut().for_each(|job| job.workload = load("web.load"));
+        assert_eq!(parts(shared.clone()).unwrap(), [Some((0, 3)), Some((1, 3)), Some((2, 3))]);
+        shared.phases[0].jobs[1].workload = load("other.load");
+        assert_eq!(parts(shared).unwrap(), [Some((0, 2)), None, Some((1, 2))]);
+    }
+
+    #[test]
     fn says_why_a_range_cannot_be_shared_out() {
         let refused = |plan: Plan| split(plan).unwrap_err().to_string();
         assert!(refused(plan(&["x", "y"])).starts_with("no target is that of several hosts"));
         let mut open = plan(&["x", "x"]);
-        if let Workload::Generated(generator) = &mut open.phases[0].jobs[1].workload {
-            generator.region = None;
+        for job in &mut open.phases[0].jobs {
+            if let Workload::Generated(generator) = &mut job.workload {
+                generator.region = None;
+            }
         }
         assert!(refused(open).starts_with("target x: its range has no size to share out"));
         let mut created = plan(&["x", "x"]);

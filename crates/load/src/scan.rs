@@ -71,10 +71,27 @@ pub fn scan(
     let mut input = Ordered::new(text, load, room, Arc::new(tell))?;
     let mut facts = Facts { first: Nanos(u64::MAX), ..Facts::default() };
     let mut part = PartCount::of(load);
+    let mut in_window = 0u64;
     while let Some(request) = input.next()? {
         facts.all_requests += 1;
         facts.load_end = facts.load_end.max(request.time);
         if load.window.contains(request.time) {
+            in_window += 1;
+            facts.first = facts.first.min(request.time);
+            let kept = kept(load, request);
+            if let Some(kept) = kept {
+                // The range is that of the whole load, so that it lies on the target alike for all that share it.
+                facts.max_end = facts.max_end.max(kept.extent.end());
+                facts.alignments.add(kept.extent);
+                facts.max_length = facts.max_length.max(kept.extent.length);
+                if kept.op.is_transfer() {
+                    facts.max_transfer = facts.max_transfer.max(kept.extent.length);
+                }
+                // A load that is sorted later is shared in another order: times and bytes of a part are an estimate then.
+                if !part.is_own() {
+                    continue;
+                }
+            }
             facts.durable_writes += u64::from(!request.durability.is_none());
             match request.op {
                 Op::Read => facts.reads += 1,
@@ -83,18 +100,7 @@ pub fn scan(
                 Op::WriteZeroes => facts.write_zeroes += 1,
                 _ => facts.flushes += 1,
             }
-            facts.first = facts.first.min(request.time);
-            let Some(request) = kept(load, request) else { continue };
-            // The range is that of the whole load, so that it lies on the target alike for all that share it.
-            facts.max_end = facts.max_end.max(request.extent.end());
-            facts.alignments.add(request.extent);
-            facts.max_length = facts.max_length.max(request.extent.length);
-            if request.op.is_transfer() {
-                facts.max_transfer = facts.max_transfer.max(request.extent.length);
-            }
-            if !part.is_own() {
-                continue;
-            }
+            let Some(request) = kept else { continue };
             facts.requests += 1;
             if request.op.is_transfer() {
                 facts.transfer_bytes = facts.transfer_bytes.saturating_add(request.extent.length);
@@ -104,8 +110,7 @@ pub fn scan(
         }
     }
     if load.backward == Backward::Sort {
-        let Facts { reads, writes, discards, write_zeroes, flushes, .. } = facts;
-        check_room(reads + writes + discards + write_zeroes + flushes).map_err(unsorted)?;
+        check_room(in_window).map_err(unsorted)?;
     }
     facts.first = facts.first.min(facts.last);
     // Operations without data need no memory for it; a buffer has at least a sector.

@@ -36,8 +36,8 @@ pub struct HostArgs {
     pub reach: ReachArgs,
     /// Choose what each host or rank has of a target. Default: each
     ///
-    /// A part of a range needs --size in bytes; of a load, hosts get the requests by turns. Rates and depths are those of each in any case. Without this option, each rank of MPI has targets of its
-    /// own.
+    /// A part of a range needs --size in bytes; of a load, hosts get the requests by turns. Rates and depths are those of each in any case. Without this option, ranks of MPI have different
+    /// targets.
     #[arg(long, value_name = "HOW", value_parser = words(SHARE))]
     pub share: Option<Share>,
     /// Set what the other hosts do when one is lost. Default: stop

@@ -1,6 +1,6 @@
 //! Questions for the machines that are typed with `--on`, or that a result names.
 
-use super::on_hosts::{host, placement, targets};
+use super::on_hosts::{host, placement, refuse_unused, targets};
 use crate::args::hosts::ReachArgs;
 use crate::exit::Failure;
 use crate::verb_questions::VerbQuestion;
@@ -26,16 +26,6 @@ pub fn questions(
         question(&target).on(name.map(|name| host(&name, args)), &target)
     };
     Ok(Some(placement.each(typed).into_iter().map(one).collect()))
-}
-
-/// Refuses an option about other machines where only this one works.
-pub fn refuse_unused(args: &ReachArgs) -> Result<(), Failure> {
-    match args.send_program {
-        Some(_) => Err(Failure::refused(anyhow!(
-            "--send-program has no effect on this machine: add --on, or remove it"
-        ))),
-        None => Ok(()),
-    }
 }
 
 /// Targets of a result that a machine has, by their number and with their paths there.

@@ -22,6 +22,16 @@ pub fn targets(typed: &[PathBuf], placement: &Placement) -> Result<Vec<PathBuf>,
     Ok(typed.iter().cloned().chain(placement.targets()).collect())
 }
 
+/// Refuses an option about other machines where only this one works.
+pub fn refuse_unused(args: &ReachArgs) -> Result<(), Failure> {
+    match args.send_program {
+        Some(_) => Err(Failure::refused(anyhow!(
+            "--send-program has no effect on this machine: add --on, or remove it"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// The executors of streams: one for each typed machine.
 pub fn executors(args: &ReachArgs) -> Result<Vec<Executor>, Failure> {
     let placement = placement(args)?;
@@ -31,7 +41,10 @@ pub fn executors(args: &ReachArgs) -> Result<Vec<Executor>, Failure> {
         )));
     }
     let one = [PathBuf::new()];
-    let machines = if placement.is_empty() { Vec::new() } else { placement.each(&one) };
+    if placement.is_empty() {
+        return refuse_unused(args).map(|()| Vec::new());
+    }
+    let machines = placement.each(&one);
     let executor = |(name, _): (Option<String>, PathBuf)| match name {
         Some(name) => Executor::Host(host(&name, args)),
         None => Executor::Thread,
@@ -66,6 +79,7 @@ pub fn placed(plan: Plan, placement: &Placement, args: &HostArgs) -> Result<Plan
         collect: args.collect.unwrap_or(plan.hosts.collect),
     };
     let rules = [
+        ("--send-program", args.reach.send_program.is_some()),
         ("--share", args.share.is_some()),
         ("--on-lost-host", args.on_lost_host.is_some()),
         ("--max-clock-error", args.max_clock_error.is_some()),

@@ -1,6 +1,6 @@
 //! `iosonar verify`: later verification of a run's writes from its result.
 
-use super::host_questions::refuse_unused;
+use super::on_hosts::refuse_unused;
 use super::verify_on_hosts::{hosts, verify_on_hosts};
 use crate::args::post_verify::{PostVerifyArgs, PostVerifyMode};
 use crate::exit::{Exit, Failure};
@@ -25,7 +25,7 @@ pub fn verify(args: &PostVerifyArgs) -> Result<Exit, Failure> {
         memory: args.verify_memory,
         crash: crash(args)?,
     };
-    if let Some(hosts) = hosts(args)? {
+    if let Some(hosts) = hosts(args, &question.moved)? {
         return verify_on_hosts(args, &question, hosts);
     }
     refuse_unused(&args.reach)?;

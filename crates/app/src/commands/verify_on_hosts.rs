@@ -8,13 +8,25 @@ use crate::verb_questions::{VerbQuestion, ask_and_print};
 use anyhow::anyhow;
 use iosonar_cluster::{Question as HostQuestion, Questions};
 use iosonar_studies::verify::{self, Question};
-use std::path::Path;
+use iosonar_text::shown;
+use std::path::{Path, PathBuf};
 
 /// The machines that verify: the typed ones, or else those of the result, unless the user names what is here.
-pub fn hosts(args: &PostVerifyArgs) -> Result<Option<Vec<TargetsOfHost>>, Failure> {
+pub fn hosts(
+    args: &PostVerifyArgs,
+    moved: &[(PathBuf, PathBuf)],
+) -> Result<Option<Vec<TargetsOfHost>>, Failure> {
     let archive = super::open(&args.result)?;
     let typed = typed_hosts(&args.reach, archive.plan())?;
-    let is_here = args.mode == PostVerifyMode::AfterCrash || !args.target.is_empty();
+    let is_here = args.mode == PostVerifyMode::AfterCrash || !moved.is_empty();
+    let elsewhere = archive.plan().targets.iter().filter(|target| target.executor.host().is_some());
+    let mut unnamed = elsewhere.filter(|target| !moved.iter().any(|(old, _)| *old == target.path));
+    if let (None, true, Some(target)) = (&typed, is_here, unnamed.next()) {
+        let path = shown(&target.path);
+        return Err(Failure::refused(anyhow!(
+            "{path} is a target of a host: name its copy here with --target {path}=FILE, or let the hosts verify theirs, without --target"
+        )));
+    }
     match typed {
         Some(_) if args.mode == PostVerifyMode::AfterCrash => Err(Failure::refused(anyhow!(
             "--mode after-crash reads targets of this machine: remove --on, and name files here with --target OLD=NEW"

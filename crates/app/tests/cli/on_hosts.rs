@@ -35,6 +35,8 @@ fn verbs_with_hosts_refuse_what_has_no_effect() {
         ("doctor --on a[", "--on a[: a bracket is not closed"),
         ("fill", "<TARGET>"),
         ("fill --on alpha a/b", "'a/b' is a path, and no name of a host: write a target before --on"),
+        ("matrix new.tmp --send-program x", "--send-program has no effect on this machine"),
+        ("run -t a.img --rw read --send-program x", "--send-program has no effect on one machine"),
         ("fill a.img --send-program x", "--send-program has no effect on this machine"),
         ("fill a.img --sudo", "--on"),
     ] {

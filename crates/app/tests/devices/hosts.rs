@@ -584,7 +584,7 @@ fn clocks_are_known_by_wall_clocks_that_are_kept_equal() {
     const UNSYNCHRONIZED: &str = "64";
     let unkept = WallClock::set(UNSYNCHRONIZED, "16000000");
     let refused = end(&lab, &machines, &format!("{words} --out refused"));
-    assert!(refused.code == 2 && refused.err.contains("or leave --clock system out"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains("or remove --clock system"), "{}", refused.err);
     assert!(!lab.path("refused").exists());
     drop(unkept);
     let _kept = WallClock::set("0", "400");

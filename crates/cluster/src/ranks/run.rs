@@ -459,6 +459,7 @@ impl Rank<'_> {
                 elapsed: since.elapsed(),
             };
             let all = PartProgress {
+                reported_ns: iosonar_os::monotonic_ns(),
                 name: format!("{ranks} ranks"),
                 requests: all,
                 is_lost: false,

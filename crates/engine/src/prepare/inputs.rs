@@ -93,12 +93,15 @@ fn refuse_empty(load: &TraceReplay, facts: &Facts) -> Result<(), PrepareError> {
     if facts.requests == 0 {
         let window = &load.window;
         let end = window.end.map_or("the end".to_string(), |e| e.to_string());
-        let why = match facts.flushes + facts.discards + facts.write_zeroes {
-            0 => format!(
+        let why = match (load.part, facts.flushes + facts.discards + facts.write_zeroes) {
+            (Some(part), _) if facts.max_length > 0 => {
+                format!("it has fewer requests than the {} hosts that share it: use fewer hosts", part.of)
+            }
+            (_, 0) => format!(
                 "no request lies between {} and {end}; the load ends at {}: choose another --start, --end or --duration",
                 window.start, facts.load_end
             ),
-            _ => "it holds only requests that are dropped: remove --flush drop or --discard drop".into(),
+            (_, _) => "it holds only requests that are dropped: remove --flush drop or --discard drop".into(),
         };
         return Err(PrepareError::Empty { path: path(), why });
     }

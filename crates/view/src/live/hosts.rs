@@ -3,7 +3,6 @@
 use super::cells::{Frame, Ink};
 use super::throughput::BARS;
 use crate::units::{self, Charset};
-use std::time::Duration;
 
 /// A host, as its row shows it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -107,35 +106,59 @@ fn figures(row: &HostRow, charset: Charset) -> String {
     )
 }
 
-/// Rates of hosts over time, from counts of requests.
-#[derive(Debug, Clone, Default)]
-pub struct HostRates {
-    /// By host.
-    rates: Vec<Vec<f64>>,
-    counted: Vec<(u64, u64)>,
-    at: Duration,
+/// Requests and bytes that a host has done, by its last report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HostDone {
+    /// Requests.
+    pub requests: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Time of the report on any clock, in nanoseconds; 0 before the first one.
+    pub at_ns: u64,
 }
+
+/// Rates of a host over time.
+#[derive(Debug, Clone, Default)]
+struct Rates {
+    requests: Vec<f64>,
+    bytes: f64,
+    done: HostDone,
+}
+
+/// Rates of hosts over time, from their reports.
+#[derive(Debug, Clone, Default)]
+pub struct HostRates(Vec<Rates>);
 
 /// Most intervals that are kept: more than a terminal has columns.
 const KEPT: usize = 512;
 
 impl HostRates {
-    /// Takes the requests and bytes that each host has done until this time of the run. Returns the requests per second of each so far, and its
-    /// bytes per second now.
-    pub fn take(&mut self, at: Duration, done: &[(u64, u64)]) -> Vec<(Vec<f64>, f64)> {
-        let seconds = at.saturating_sub(self.at).as_secs_f64().max(0.001);
-        self.rates.resize_with(done.len(), Vec::new);
-        self.counted.resize(done.len(), (0, 0));
-        let per_second = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
-        let mut shown = Vec::new();
-        for ((rates, before), now) in self.rates.iter_mut().zip(&self.counted).zip(done) {
-            rates.push(per_second(now.0, before.0));
-            let surplus = rates.len().saturating_sub(KEPT);
-            rates.drain(..surplus);
-            shown.push((rates.clone(), per_second(now.1, before.1)));
+    /// Takes the last reports of all hosts. Returns the requests per second of each so far, and its bytes per second now. A host without a new
+    /// report keeps its rate.
+    pub fn take(&mut self, done: &[HostDone]) -> Vec<(Vec<f64>, f64)> {
+        self.0.resize_with(done.len(), Rates::default);
+        for (rates, now) in self.0.iter_mut().zip(done) {
+            rates.take(now);
         }
-        (self.at, self.counted) = (at, done.to_vec());
-        shown
+        self.0.iter().map(|rates| (rates.requests.clone(), rates.bytes)).collect()
+    }
+}
+
+impl Rates {
+    fn take(&mut self, now: &HostDone) {
+        let before = self.done;
+        let mut rate = self.requests.last().copied().unwrap_or(0.0);
+        if now.at_ns > before.at_ns {
+            // The time before the first report is not known.
+            let seconds = if before.at_ns == 0 { 1.0 } else { (now.at_ns - before.at_ns) as f64 / 1e9 };
+            let per_second = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+            rate = per_second(now.requests, before.requests);
+            self.bytes = per_second(now.bytes, before.bytes);
+            self.done = *now;
+        }
+        self.requests.push(rate);
+        let surplus = self.requests.len().saturating_sub(KEPT);
+        self.requests.drain(..surplus);
     }
 }
 
@@ -186,12 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_the_time_since_the_last_look() {
+    fn rates_are_those_of_the_time_between_reports() {
+        let done = |requests, bytes, at: u64| HostDone { requests, bytes, at_ns: at * 100_000_000 };
         let mut rates = HostRates::default();
-        rates.take(Duration::from_secs(1), &[(100, 1000), (10, 10)]);
-        let now = rates.take(Duration::from_millis(1500), &[(200, 3000), (10, 10)]);
-        assert_eq!(now, [(vec![100.0, 200.0], 4000.0), (vec![10.0, 0.0], 0.0)]);
-        (0..2 * KEPT).for_each(|n| drop(rates.take(Duration::from_secs(2 + n as u64), &[(0, 0)])));
-        assert_eq!(rates.take(Duration::from_secs(9_999), &[(0, 0)])[0].0.len(), KEPT);
+        rates.take(&[done(100, 1000, 70), done(0, 0, 0)]);
+        let now = rates.take(&[done(200, 3000, 75), done(10, 10, 75)]);
+        assert_eq!(now, [(vec![100.0, 200.0], 4000.0), (vec![0.0, 10.0], 10.0)]);
+        // A late report is no host that stands still.
+        let now = rates.take(&[done(200, 3000, 75), done(40, 40, 95)]);
+        assert_eq!(now, [(vec![100.0, 200.0, 200.0], 4000.0), (vec![0.0, 10.0, 15.0], 15.0)]);
+        (0..2 * KEPT).for_each(|_| drop(rates.take(&[done(0, 0, 0)])));
+        assert_eq!(rates.take(&[done(0, 0, 0)])[0].0.len(), KEPT);
     }
 }

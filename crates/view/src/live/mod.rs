@@ -18,7 +18,7 @@ mod throughput;
 pub use alarm::Alarm;
 pub use cells::{Cell, Frame, Ink};
 pub use history::{CLASSES, Interval, LIVE_ROWS, live_row};
-pub use hosts::{HostRates, HostRow, HostsMoment, draw_hosts};
+pub use hosts::{HostDone, HostRates, HostRow, HostsMoment, draw_hosts};
 pub use layout::{LEAST, draw};
 pub use ramp::Ramp;
 

@@ -17,7 +17,7 @@ use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::signals::Listener;
 use crate::timings::Timings;
-use crate::together::{self, Wish};
+use crate::together::{self, ExecutionOptions};
 use anyhow::anyhow;
 use iosonar_archive::{PARTS, TOOL};
 use iosonar_campaign::Matrix;
@@ -105,7 +105,7 @@ fn perform(
         Ok(())
     };
     let (ended, listener) = match plan.has_processes() {
-        true => together::perform(&plan, Wish::of(&args), |_| open().map(|()| dir), timings)?,
+        true => together::perform(&plan, ExecutionOptions::of(&args), |_| open().map(|()| dir), timings)?,
         false => {
             let wish = ProgressOptions::line(&args);
             let show = |scene: &Scene<'_>| progress::show(&wish, scene);

@@ -10,13 +10,18 @@ use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::session;
 use crate::timings::Timings;
-use crate::together::{self, Wish};
+use crate::together::{self, ExecutionOptions};
 use anyhow::anyhow;
 use iosonar_archive::RunInfo;
 use iosonar_studies::matrix;
 
 /// Measures the missing cells, and shows all.
 pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
+    if args.result.resume.is_some() && args.files.is_empty() && !args.reach.on.is_empty() {
+        return Err(Failure::refused(anyhow!(
+            "--on: a matrix that is continued has its hosts: remove --on, or start a new matrix with --out"
+        )));
+    }
     let question = question::question(args)?;
     if args.result.dry_run {
         let (matrix, missing) = matrix::missing(&session::printing(), &question)?;
@@ -30,19 +35,14 @@ pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
         print(&plan.to_toml())?;
         return Ok(Exit::Fine);
     }
-    if args.result.resume.is_some() && args.files.is_empty() && !args.reach.on.is_empty() {
-        return Err(Failure::refused(anyhow!(
-            "--on: a matrix that is continued has its hosts: remove --on, or begin a new matrix with --out"
-        )));
-    }
     let (session, listener) = session::begin_session(&Timings::new(), Some(&args.result.progress))?;
     let answer =
         matrix::run_by(&session, &question, |session, plan, dir, begin| match plan.has_processes() {
             true => {
                 let sent = args.reach.send_program.clone();
-                let wish = Wish { sent, ..Wish::of(&args.result.progress) };
+                let options = ExecutionOptions { sent, ..ExecutionOptions::of(&args.result.progress) };
                 let begin = |_: &RunInfo| begin().map(|()| dir.to_path_buf());
-                together::execute(session, &listener, &plan, wish, begin)
+                together::execute(session, &listener, &plan, options, begin)
             }
             false => matrix::execute_here(session, plan, dir, begin),
         })?;
