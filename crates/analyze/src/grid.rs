@@ -75,6 +75,20 @@ impl Tile {
         })
     }
 
+    /// The counts of a slot; `None` if no block of its row holds a request.
+    fn row(&self, slot: usize) -> Option<[u32; TILE_COLUMNS]> {
+        let block = |first: usize| self.0.get(Tile::place(first, slot)).and_then(Option::as_deref);
+        let firsts = || (0..TILE_COLUMNS).step_by(BLOCK_COLUMNS);
+        firsts().any(|first| block(first).is_some()).then(|| {
+            let mut row = [0; TILE_COLUMNS];
+            for (first, block) in firsts().filter_map(|first| Some((first, block(first)?))) {
+                let counts = block.iter().map(|column| column[slot % BLOCK_SLOTS]);
+                row[first..].iter_mut().zip(counts).for_each(|(n, count)| *n = count);
+            }
+            row
+        })
+    }
+
     fn total(&self) -> u64 {
         self.0.iter().flatten().flat_map(|block| block.as_flattened()).map(|n| u64::from(*n)).sum()
     }
@@ -222,9 +236,9 @@ impl CountGrid {
         tile.flat_map(move |tile| tile.column(column % TILE_COLUMNS))
     }
 
-    /// Whether a tile of a class holds anything.
-    pub fn has_tile(&self, class: Class, tile: usize) -> bool {
-        self.classes[class.index()].0.get(tile).is_some_and(|tile| !tile.0.is_empty())
+    /// The counts of a class in one slot of a tile, by column; `None` if there are no requests around.
+    pub fn row(&self, class: Class, tile: usize, slot: usize) -> Option<[u32; TILE_COLUMNS]> {
+        self.classes[class.index()].0.get(tile)?.row(slot)
     }
 
     /// Number of tiles of each class.

@@ -3,10 +3,12 @@
 import type { PagePart } from "../format/page";
 import type { ChartContext } from "./chart";
 
-export const KINDS = ["target", "worker"] as const;
+/** Two of them have room. */
+export const KINDS = ["host", "target", "worker"] as const;
+const MOST_KINDS = 2;
 /** Fewer parts of one kind get this share of the width nevertheless. */
 const LEAST_SHARE = 0.35;
-/** Between targets and workers, of the width. */
+/** Between two kinds, of the width. */
 const GAP = 0.03;
 
 /** A part at its place; parts of both kinds stand in one row. */
@@ -23,7 +25,8 @@ export interface Lane {
 
 export function lanes({ meta }: ChartContext): Lane[] {
   const parts = meta.runs[0]?.parts ?? [];
-  const kinds = KINDS.map((kind) => parts.filter((part) => part.kind === kind)).filter((same) => same.length > 1);
+  const several = KINDS.map((kind) => parts.filter((part) => part.kind === kind)).filter((same) => same.length > 1);
+  const kinds = several.slice(0, MOST_KINDS);
   const room = 1 - GAP * (kinds.length - 1);
   const all = kinds.reduce((sum, same) => sum + same.length, 0);
   let at = 0;

@@ -521,11 +521,11 @@ knee: [number, number] | null,
 error: number, };
 
 /**
- * A target, a worker or a pass by itself.
+ * A host, a target, a worker, a phase or a pass by itself.
  */
 export type PagePart = { 
 /**
- * `target`, `worker` or `pass`.
+ * `host`, `target`, `worker`, `phase` or `pass`.
  */
 kind: string, 
 /**

@@ -27,12 +27,13 @@ impl Blocks<'_> {
     /// Counts over time and duration.
     pub(super) fn grid(&mut self, id: &str, grid: &CountGrid) -> io::Result<()> {
         for class in Class::ALL {
-            self.tiles(id, class, grid.tiles(), |tile, counts| match grid.has_tile(class, tile) {
-                true => {
-                    let begin = tile * TILE_COLUMNS;
-                    row_major(|column, slot| grid.count(class, begin + column, slot).into(), counts);
+            self.tiles(id, class, grid.tiles(), |tile, counts| {
+                for slot in 0..SLOTS {
+                    match grid.row(class, tile, slot) {
+                        Some(row) => row.iter().for_each(|count| counts.push((*count).into())),
+                        None => counts.push_zeros(TILE_COLUMNS as u64),
+                    }
                 }
-                false => counts.push_zeros(TILE_VALUES as u64),
             })?;
         }
         Ok(())
@@ -128,8 +129,8 @@ impl Blocks<'_> {
     }
 }
 
-/// The counts of a tile in the order of the block: slot after slot, column after column within a slot. Rows far from the
-/// bands become one long run of zeros.
+/// The counts of a tile in the order of the block, as for grids: slot after slot, column after column within a slot. Rows far
+/// from the bands become one long run of zeros.
 fn row_major(count: impl Fn(usize, usize) -> u64, counts: &mut Counts) {
     for slot in 0..SLOTS {
         (0..TILE_COLUMNS).for_each(|column| counts.push(count(column, slot)));

@@ -6,7 +6,7 @@ use super::markup::{
     details, folded, optional, picture, plain_table, suffix, table, time, time_figure, times,
 };
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
-use super::run::{ReportRun, relation};
+use super::run::{Counted, ReportRun, relation};
 use super::{blame, faults, figures, hosts, notes, phases, story, tiles, tree, warnings};
 use crate::charts::end_of_time;
 use crate::svg::escape_lines;
@@ -23,6 +23,8 @@ use iosonar_plaintext::{extent_latencies, health};
 use iosonar_text::{one_line, shown_json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::panic::resume_unwind;
+use std::thread;
 
 /// Input of a page.
 pub struct Report<'a> {
@@ -43,14 +45,20 @@ pub struct Report<'a> {
 /// # Errors
 /// Errors of `out`.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(words(report).as_bytes())?;
-    let meta = serde_json::to_string(&meta(report))?;
+    // The words have pictures, which take as long as the counts.
+    let (words, counted) = thread::scope(|both| {
+        let words = both.spawn(|| words(report));
+        let counted: Vec<Counted<'_>> = report.runs.iter().map(ReportRun::counted).collect();
+        (words.join().unwrap_or_else(|panic| resume_unwind(panic)), counted)
+    });
+    out.write_all(words.as_bytes())?;
+    let meta = serde_json::to_string(&meta(report, &counted))?;
     // A path may hold `</script>`; in JSON the bracket may be written as a number.
     let meta = shown_json(&meta).replace('<', "\\u003c");
     writeln!(out, "<script type=\"application/json\" id=\"iosonar-meta\">{meta}</script>")?;
     writeln!(out, "<script id=\"iosonar-viewer\">{VIEWER}</script>")?;
-    for (i, run) in report.runs.iter().enumerate() {
-        run.write_blocks(&mut Blocks { out, run: i })?;
+    for (i, (run, counted)) in report.runs.iter().zip(&counted).enumerate() {
+        run.write_blocks(counted, &mut Blocks { out, run: i })?;
     }
     if let Some(pairs) = pairs_of(report) {
         Blocks { out, run: 0 }.relation("pairs", &pairs.density)?;
@@ -167,7 +175,7 @@ fn title(report: &Report<'_>) -> String {
     report.runs.iter().map(|run| shorten(run.name)).collect::<Vec<_>>().join(" against ")
 }
 
-fn meta(report: &Report<'_>) -> PageMeta {
+fn meta(report: &Report<'_>, counted: &[Counted<'_>]) -> PageMeta {
     PageMeta {
         version: PAGE_VERSION,
         tool: report.tool.to_string(),
@@ -178,7 +186,7 @@ fn meta(report: &Report<'_>) -> PageMeta {
             floor_ns: 1000,
             tile_columns: TILE_COLUMNS as u32,
         },
-        runs: report.runs.iter().map(ReportRun::meta).collect(),
+        runs: report.runs.iter().zip(counted).map(|(run, counted)| run.meta(counted)).collect(),
         pairs: pairs_of(report).map(pairs),
     }
 }

@@ -379,11 +379,11 @@ pub(super) struct PageMissRatio {
     pub(super) error: f64,
 }
 
-/// A target, a worker or a pass by itself.
+/// A host, a target, a worker, a phase or a pass by itself.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub(super) struct PagePart {
-    /// `target`, `worker` or `pass`.
+    /// `host`, `target`, `worker`, `phase` or `pass`.
     pub(super) kind: String,
     /// Its name.
     pub(super) name: String,

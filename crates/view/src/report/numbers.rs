@@ -12,9 +12,9 @@ pub(super) struct Checked {
     pub(super) crc32: u32,
 }
 
-/// Packs bytes. Higher levels make pages hardly smaller, but take much longer.
+/// Packs bytes. Level 6 would make pages 3 % smaller, and take twice as long.
 pub(super) fn deflate(bytes: &[u8]) -> Checked {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(2));
     encoder.write_all(bytes).expect("writing to memory does not fail");
     let deflated = encoder.finish().expect("writing to memory does not fail");
     Checked { deflated, crc32: crc32fast::hash(bytes) }

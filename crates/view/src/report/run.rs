@@ -66,17 +66,33 @@ struct Series {
     columns: Vec<u64>,
 }
 
-impl ReportRun<'_> {
-    pub(super) fn write_blocks(&self, blocks: &mut Blocks<'_>) -> io::Result<()> {
-        if let Some(run) = &self.material.run {
-            for (id, _, grid) in grids(run) {
-                blocks.grid(id, grid)?;
-            }
-            for (id, relation) in relations(run) {
-                blocks.relation(id, relation)?;
-            }
+/// The counts of a run in the page: the data lists them, and the blocks have the numbers.
+pub(super) struct Counted<'a> {
+    grids: Vec<(&'static str, PageBase, &'a CountGrid)>,
+    relations: Vec<(&'static str, &'a Correlation)>,
+    series: Vec<Series>,
+}
+
+impl<'a> ReportRun<'a> {
+    pub(super) fn counted(&self) -> Counted<'a> {
+        let run = self.material.run.as_ref();
+        Counted {
+            grids: run.map(grids).unwrap_or_default(),
+            relations: run.map(relations).unwrap_or_default(),
+            series: self.series(),
         }
-        for series in self.series() {
+    }
+}
+
+impl ReportRun<'_> {
+    pub(super) fn write_blocks(&self, counted: &Counted<'_>, blocks: &mut Blocks<'_>) -> io::Result<()> {
+        for (id, _, grid) in &counted.grids {
+            blocks.grid(id, grid)?;
+        }
+        for (id, relation) in &counted.relations {
+            blocks.relation(id, relation)?;
+        }
+        for series in &counted.series {
             blocks.series(&series.id, &series.columns)?;
         }
         if let Some(demand) = self.material.demand {
@@ -102,7 +118,7 @@ impl ReportRun<'_> {
         }
     }
 
-    pub(super) fn meta(&self) -> PageRun {
+    pub(super) fn meta(&self, counted: &Counted<'_>) -> PageRun {
         let Material { subject, run, demand } = *self.material;
         let summary = run.map(|run| run.summary);
         let demanded = demand.map_or(0, |d| d.facts.counts.all.requests);
@@ -123,11 +139,9 @@ impl ReportRun<'_> {
             findings: self.findings(),
             bands: run.and_then(|run| run.findings).map(bands).unwrap_or_default(),
             passes: summary.map(passes).unwrap_or_default(),
-            grids: run.map(|run| grids(&run).iter().map(grid).collect()).unwrap_or_default(),
-            series: self.series().iter().map(described).collect(),
-            relations: run
-                .map(|run| relations(&run).iter().map(|(id, r)| relation(id, r)).collect())
-                .unwrap_or_default(),
+            grids: counted.grids.iter().map(grid).collect(),
+            series: counted.series.iter().map(described).collect(),
+            relations: counted.relations.iter().map(|(id, r)| relation(id, r)).collect(),
             seek: demand.map(|demand| self.seek(demand)).filter(|seek| seek.columns > 0),
             percentiles: run.map(|run| percentiles::all(&run)).unwrap_or_default(),
             sizes: demand.map(sizes).unwrap_or_default(),
@@ -457,6 +471,8 @@ fn parts(s: &Summary) -> Vec<PagePart> {
         ("phase", &s.parts.phases),
         ("pass", &s.parts.passes),
     ];
+    // A host with one target is this target.
+    let hosts = s.hosts.iter().filter(|_| s.hosts.len() < s.parts.targets.len());
     let part = |kind: &str, p: &PartStats| PagePart {
         kind: kind.into(),
         name: p.name.clone(),
@@ -467,5 +483,6 @@ fn parts(s: &Summary) -> Vec<PagePart> {
         p99_ns: p.latency.and_then(|t| t.p99_ns),
         max_ns: p.latency.map(|t| t.max_ns),
     };
-    kinds.into_iter().flat_map(|(kind, parts)| parts.iter().map(move |p| part(kind, p))).collect()
+    let others = kinds.into_iter().flat_map(|(kind, parts)| parts.iter().map(move |p| part(kind, p)));
+    hosts.map(|host| part("host", &host.figures)).chain(others).collect()
 }
