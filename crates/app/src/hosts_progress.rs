@@ -8,6 +8,7 @@ use iosonar_cluster::{PartProgress, RunProgress};
 use iosonar_engine::Control;
 use iosonar_text::one_line;
 use iosonar_text::units::{self, Charset};
+use iosonar_view::live::{HostDone, HostRates};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,15 +24,9 @@ pub struct HostsProgress {
     /// `None`: nothing is shown.
     every: Option<Duration>,
     view: Option<HostsView>,
-    /// Time of the last line since the start of the run, and what was done then.
+    /// Time of the last line since the start of the run.
     shown: Duration,
-    done: Vec<PartProgress>,
-}
-
-/// Requests and bytes per second of a machine.
-struct Speed {
-    requests: f64,
-    bytes: f64,
+    rates: HostRates,
 }
 
 impl HostsProgress {
@@ -41,7 +36,7 @@ impl HostsProgress {
             Form::Rewritten => Some(ON_TERMINAL),
             other => other.every(),
         };
-        HostsProgress { form, every, view: None, shown: Duration::ZERO, done: Vec::new() }
+        HostsProgress { form, every, view: None, shown: Duration::ZERO, rates: HostRates::default() }
     }
 
     /// The same with the live view, where the terminal can show it; `control` is that of the run.
@@ -67,31 +62,20 @@ impl HostsProgress {
         match self.form {
             Form::Json(_) => print_message(self.json(now)),
             _ if now.parts.is_empty() => print_message(now.phase),
-            _ => self.lines(now, elapsed).iter().for_each(print_message),
+            _ => self.lines(now).iter().for_each(print_message),
         }
-        (self.shown, self.done) = (now.phase.elapsed, now.parts.clone());
-    }
-
-    fn speed(&self, number: usize, part: &PartProgress, elapsed: Duration) -> Speed {
-        let before = self.done.get(number).map(|part| part.requests).unwrap_or_default();
-        let rate =
-            |now: u64, before: u64| now.saturating_sub(before) as f64 / elapsed.as_secs_f64().max(0.001);
-        Speed {
-            requests: rate(part.requests.completed, before.completed),
-            bytes: rate(part.requests.bytes, before.bytes),
-        }
+        self.shown = now.phase.elapsed;
     }
 
     /// The sum, and each machine.
-    fn lines(&self, now: &RunProgress<'_>, elapsed: Duration) -> Vec<String> {
-        let parts = now.parts.iter().enumerate();
-        let mut rows: Vec<(Speed, &PartProgress)> =
-            parts.map(|(number, part)| (self.speed(number, part, elapsed), part)).collect();
-        let sum = |of: fn(&Speed) -> f64| rows.iter().map(|(speed, _)| of(speed)).sum::<f64>();
-        let head = head(now, sum(|speed| speed.requests), sum(|speed| speed.bytes));
+    fn lines(&mut self, now: &RunProgress<'_>) -> Vec<String> {
+        let rates = self.rates.take(&now.parts.iter().map(done).collect::<Vec<_>>());
+        let mut rows: Vec<(Speed, &PartProgress)> = rates.into_iter().zip(&now.parts).collect();
+        let at_work = || rows.iter().filter(|(_, part)| state(part) == "runs").map(|(speed, _)| speed);
+        let head = head(now, at_work().map(requests).sum(), at_work().map(|speed| speed.1).sum());
         let more = rows.len().saturating_sub(MOST_LINES);
         if more > 0 {
-            rows.sort_by(|a, b| a.0.requests.total_cmp(&b.0.requests));
+            rows.sort_by(|a, b| requests(&a.0).total_cmp(&requests(&b.0)));
             rows.truncate(MOST_LINES);
         }
         let width = rows.iter().map(|(_, part)| part.name.chars().count()).max().unwrap_or(0).min(24);
@@ -100,8 +84,8 @@ impl HostsProgress {
             let figures = match state(part) {
                 "runs" => format!(
                     "{:>9} req/s | {:>9}/s | p99 {} | late {} | q {}",
-                    units::request_rate(speed.requests),
-                    units::bytes(speed.bytes as u64),
+                    units::request_rate(requests(speed)),
+                    units::bytes(speed.1 as u64),
                     units::duration(part.requests.p99_ns, Charset::Ascii),
                     units::duration(part.requests.late_ns, Charset::Ascii),
                     part.requests.in_flight,
@@ -133,6 +117,19 @@ impl HostsProgress {
             "hosts": now.parts.iter().map(host).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Requests per second of a machine until now, and its bytes per second now.
+type Speed = (Vec<f64>, f64);
+
+/// Requests per second of a machine now.
+fn requests((rates, _): &Speed) -> f64 {
+    rates.last().copied().unwrap_or(0.0)
+}
+
+/// The latest report of a machine.
+pub fn done(PartProgress { requests, reported_ns, .. }: &PartProgress) -> HostDone {
+    HostDone { requests: requests.completed, bytes: requests.bytes, at_ns: *reported_ns }
 }
 
 /// The sum of all machines in a line, with their requests and bytes per second.
@@ -183,23 +180,32 @@ mod tests {
 
     #[test]
     fn lines_have_the_sum_and_each_machine() {
-        let done = vec![part("alpha", 1_000, false), part("b", 1_000, false), part("c", 10, false)];
-        let shown = HostsProgress {
+        let mut shown = HostsProgress {
             form: Form::Silent,
             every: None,
             view: None,
             shown: Duration::from_secs(10),
-            done,
+            rates: HostRates::default(),
         };
-        let now =
-            progress(vec![part("alpha", 3_000, false), part("b", 1_500, false), part("c", 10, true)], 20);
-        let lines = shown.lines(&now, Duration::from_secs(10));
-        assert_eq!(lines[0], "00:20 | 3 hosts | 1 lost | 250 req/s | 1000 KiB/s");
+        let reported = |part: PartProgress, s: u64| PartProgress { reported_ns: s * 1_000_000_000, ..part };
+        let before = [part("alpha", 1_000, false), part("b", 1_000, false), part("c", 10, false)];
+        shown.lines(&progress(before.map(|part| reported(part, 10)).into(), 10));
+        // The latest report of b is older than the line.
+        let now = progress(
+            vec![
+                reported(part("alpha", 3_000, false), 20),
+                reported(part("b", 1_500, false), 15),
+                reported(part("c", 10, true), 10),
+            ],
+            20,
+        );
+        let lines = shown.lines(&now);
+        assert_eq!(lines[0], "00:20 | 3 hosts | 1 lost | 300 req/s | 1.17 MiB/s");
         assert_eq!(lines[1], "  alpha |       200 req/s |   800 KiB/s | p99 1.20 ms | late 0 s | q 0");
         assert_eq!(lines[3], "  c     | lost");
-        let many = (0..40).map(|n| part(&format!("n{n}"), n * 100, false)).collect();
-        let lines = shown.lines(&progress(many, 20), Duration::from_secs(10));
-        assert_eq!((lines.len(), lines.last().unwrap().as_str()), (18, "  and 24 faster ones"));
         assert_eq!(shown.json(&now)["hosts"][2]["state"], "lost");
+        let many = (0..40).map(|n| reported(part(&format!("n{n}"), n * 100, false), 30)).collect();
+        let lines = shown.lines(&progress(many, 30));
+        assert_eq!((lines.len(), lines.last().unwrap().as_str()), (18, "  and 24 faster ones"));
     }
 }

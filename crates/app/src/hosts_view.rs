@@ -1,11 +1,11 @@
 //! The live view of a run on several hosts, on this terminal.
 
-use crate::hosts_progress::state;
+use crate::hosts_progress::{done, state};
 use crate::live::style;
 use crate::screen::{Screen, last_said};
 use iosonar_cluster::{PartProgress, RunProgress};
 use iosonar_engine::Control;
-use iosonar_view::live::{HostDone, HostRates, HostRow, HostsMoment, draw_hosts};
+use iosonar_view::live::{HostRates, HostRow, HostsMoment, draw_hosts};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -78,11 +78,6 @@ impl HostsView {
     }
 
     fn rows(&mut self, parts: &[PartProgress]) -> Vec<HostRow> {
-        let done = |PartProgress { requests, reported_ns, .. }: &PartProgress| HostDone {
-            requests: requests.completed,
-            bytes: requests.bytes,
-            at_ns: *reported_ns,
-        };
         let rates = self.rates.take(&parts.iter().map(done).collect::<Vec<_>>());
         let row = |(part, (rates, bytes_per_second)): (&PartProgress, (Vec<f64>, f64))| HostRow {
             name: iosonar_text::one_line(&part.name).into_owned(),

@@ -238,7 +238,7 @@ impl Question {
             return Err(QuestionError::TooMany(parts));
         }
         Ok(Matrix {
-            executors: self.executors.iter().cycle().take(self.files.len()).cloned().collect(),
+            executors: (0..self.files.len()).map(|stream| self.executor(stream).clone()).collect(),
             streams: self.streams.clone(),
             repeat: self.repeat,
             methods,
@@ -253,6 +253,11 @@ impl Question {
             seed: self.seed,
             ..Matrix::new(self.files.clone(), tests, pairs, run_id)
         })
+    }
+
+    /// The executor of a stream: streams have the executors by turns.
+    pub fn executor(&self, stream: usize) -> &Executor {
+        self.executors.iter().cycle().nth(stream % self.executors.len().max(1)).unwrap_or(&Executor::Thread)
     }
 
     /// Returns the parts of its matrix in the order of measurement: each repetition has all of them, in a different

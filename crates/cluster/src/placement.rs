@@ -65,6 +65,11 @@ impl Placement {
         self.0.iter().any(|place| place.target.is_none())
     }
 
+    /// The machines in the order of their words, each with its target; `None`: this machine.
+    pub fn places(&self) -> impl Iterator<Item = (Option<&str>, Option<&Path>)> {
+        self.0.iter().map(|place| (place.host.as_deref(), place.target.as_deref()))
+    }
+
     /// Each target with its machine: those that are `typed` on each machine without a target, or else on this one, and those that are named
     /// with a machine.
     pub fn each(&self, typed: &[PathBuf]) -> Vec<(Option<String>, PathBuf)> {

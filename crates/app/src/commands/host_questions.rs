@@ -1,6 +1,6 @@
 //! Questions for the machines that are typed with `--on`, or that a result names.
 
-use super::on_hosts::{host, placement, refuse_unused, targets};
+use super::on_hosts::{host, machines, placement, refuse_unused, targets};
 use crate::args::hosts::ReachArgs;
 use crate::exit::Failure;
 use crate::verb_questions::VerbQuestion;
@@ -44,17 +44,10 @@ impl TargetsOfHost {
 
 /// The typed machines, each with all targets of a result; `None` if no machine is typed.
 pub fn typed_hosts(args: &ReachArgs, plan: &Plan) -> Result<Option<Vec<TargetsOfHost>>, Failure> {
-    let placement = placement(args)?;
-    if !placement.targets().is_empty() {
-        return Err(Failure::refused(anyhow!(
-            "--on: the result names its targets: write --on HOST, without a target"
-        )));
-    }
+    let machines = machines(args, "the result names its targets")?;
     let all = || (0..plan.targets.len() as u16).collect();
-    let one = [PathBuf::new()];
-    let of =
-        |(name, _): (Option<String>, _)| TargetsOfHost::of(plan, name.map(|name| host(&name, args)), all());
-    Ok((!placement.is_empty()).then(|| placement.each(&one).into_iter().map(of).collect()))
+    let of = |host: Option<Host>| TargetsOfHost::of(plan, host, all());
+    Ok((!machines.is_empty()).then(|| machines.into_iter().map(of).collect()))
 }
 
 /// The machines of a run, each with its targets; `None` if all are here. A result of another user must not decide where this program connects to.

@@ -32,24 +32,22 @@ pub fn refuse_unused(args: &ReachArgs) -> Result<(), Failure> {
     }
 }
 
-/// The executors of streams: one for each typed machine.
-pub fn executors(args: &ReachArgs) -> Result<Vec<Executor>, Failure> {
+/// The typed machines of a question whose targets are named elsewhere, as `why_no_target` says; `None`: this machine.
+pub fn machines(args: &ReachArgs, why_no_target: &str) -> Result<Vec<Option<Host>>, Failure> {
     let placement = placement(args)?;
     if !placement.targets().is_empty() {
-        return Err(Failure::refused(anyhow!(
-            "--on: the test files are those of FILE: write --on HOST, without a target"
-        )));
+        return Err(Failure::refused(anyhow!("--on: {why_no_target}: write --on HOST, without a target")));
     }
-    let one = [PathBuf::new()];
-    if placement.is_empty() {
-        return refuse_unused(args).map(|()| Vec::new());
+    Ok(placement.places().map(|(name, _)| name.map(|name| host(name, args))).collect())
+}
+
+/// The executors of streams: one for each typed machine.
+pub fn executors(args: &ReachArgs) -> Result<Vec<Executor>, Failure> {
+    let machines = machines(args, "the test files are those of FILE")?;
+    if machines.is_empty() {
+        refuse_unused(args)?;
     }
-    let machines = placement.each(&one);
-    let executor = |(name, _): (Option<String>, PathBuf)| match name {
-        Some(name) => Executor::Host(host(&name, args)),
-        None => Executor::Thread,
-    };
-    Ok(machines.into_iter().map(executor).collect())
+    Ok(machines.into_iter().map(|host| host.map_or(Executor::Thread, Executor::Host)).collect())
 }
 
 /// A machine, and how it is reached.

@@ -204,6 +204,24 @@ fn rejects_invalid_clients() {
     assert!(plan.contains("name = \"beta\"") && plan.contains("path = \"b.tmp\""), "{plan}");
 }
 
+/// IOzone's command line on typed machines, without anything installed there.
+#[test]
+fn iozone_streams_run_on_typed_hosts() {
+    let lab = lab();
+    lab.file("rsh.sh", "shift; exec sh -c \"$1\"\n");
+    let cache = lab.path("cache").display().to_string();
+    let mut command =
+        lab.command("iozone --on alpha:a.tmp local -s 256k -r 64k -i 0 -+n -x --json cells.json");
+    let ended = Running::of(command.env("RSH", "sh rsh.sh").env("XDG_CACHE_HOME", cache)).end();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let cells: Value = serde_json::from_slice(&std::fs::read(lab.path("cells.json")).unwrap()).unwrap();
+    let cell = &cells["results"][0];
+    assert_eq!((&cell["ops"], cell["per_stream"].as_array().map(Vec::len)), (&8.into(), Some(2)), "{cell}");
+    assert!(!lab.path("a.tmp").exists() && !lab.path("iozone.DUMMY.1").exists());
+    let refused = lab.expect(2, "iozone --on a[1- -i 0");
+    assert!(refused.err.contains("--on a[1-: a bracket is not closed"), "{}", refused.err);
+}
+
 /// The remote program is another one.
 #[test]
 fn reports_failing_remote_shell() {

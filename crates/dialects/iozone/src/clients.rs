@@ -33,7 +33,8 @@ fn client(line: &str) -> Result<Client, String> {
     if name.starts_with('-') {
         return Err(format!("{name} is no name of a host: the remote shell would take it for an option"));
     }
-    Ok(Client { host: Host { dir: dir.into(), program: program.into(), ..Host::new(name) }, file })
+    let host = Host { dir: dir.into(), program: program.into(), ..Host::new(name) };
+    Ok(Client { host: Some(host), file })
 }
 
 #[cfg(test)]
@@ -44,10 +45,11 @@ mod tests {
     fn each_line_describes_one_process() {
         let text = "# two machines\n\nalpha /mnt/a /usr/bin/iosonar\n  root@beta  /b  iosonar  b.tmp \n";
         let clients = read_clients("c", text).unwrap();
-        let names: Vec<&str> = clients.iter().map(|client| client.host.name.as_str()).collect();
+        let hosts: Vec<&Host> = clients.iter().filter_map(|client| client.host.as_ref()).collect();
+        let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["alpha", "root@beta"]);
         assert_eq!((clients[0].file.as_deref(), clients[1].file.as_deref()), (None, Some("b.tmp")));
-        assert_eq!((clients[1].host.dir.as_str(), clients[1].host.program.as_str()), ("/b", "iosonar"));
+        assert_eq!((hosts[1].dir.as_str(), hosts[1].program.as_str()), ("/b", "iosonar"));
     }
 
     #[test]

@@ -252,6 +252,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| c.answer(Command::Help);
     "--json" "FILE" "Write the cells as JSON; -: to standard output, and the table to standard error."
         |c| { let file = c.output()?; set(c, |s| s.json = Some(file)) };
+    "--on" "HOST[:FILE]..." "Run streams on these machines through ssh, by turns: HOST, node[01-16], @FILE, or local."
+        |c| { let hosts = c.words("the name of a host")?; set(c, |s| s.on.extend(hosts)) };
     "--order" "NAME" "Set the order of random tests: shuffled, by --seed, or iozone, always the same. Default: shuffled."
         |c| { let place = c.choice(&["shuffled", "iozone"])?; set(c, |s| s.iozone_order = place == 1) };
     "--out" "DIR" "Keep the archive, with every request, in this directory."

@@ -228,6 +228,15 @@ impl Call<'_> {
         Ok(files)
     }
 
+    /// Parses the words up to the next option, at least one.
+    pub(crate) fn words(&mut self, what: &str) -> Result<Vec<String>, UsageError> {
+        let mut words = vec![self.word(what)?];
+        while self.reader.rest.front().is_some_and(|word| !word.starts_with('-')) {
+            words.extend(self.reader.rest.pop_front());
+        }
+        Ok(words)
+    }
+
     /// Parses one of some words.
     pub(crate) fn choice(&mut self, words: &[&str]) -> Result<usize, UsageError> {
         let what = format!("one of {}", words.join(", "));

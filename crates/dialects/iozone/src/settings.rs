@@ -41,7 +41,9 @@ pub struct Settings {
     pub threads: bool,
     /// File with the machines of the streams (`-+m`).
     pub cluster: Option<String>,
-    /// Contents of that file, set after reading it.
+    /// Machines of the streams (`--on`).
+    pub on: Vec<String>,
+    /// Machines that are named by either option, set by the caller.
     pub clients: Vec<Client>,
     /// Streams do not stop when the first is done (`-x`).
     pub no_stonewall: bool,
@@ -175,11 +177,11 @@ pub struct Settings {
     pub notices: Vec<String>,
 }
 
-/// A remote process that is a stream (`-+m`).
+/// A process that is a stream (`-+m`, `--on`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// Its host.
-    pub host: Host,
+    /// Its host; `None`: this machine.
+    pub host: Option<Host>,
     /// Its test file, in its working directory; `None`: a name with the number of the stream.
     pub file: Option<String>,
 }
@@ -209,9 +211,10 @@ impl Settings {
     }
 
     /// Files that the command line reads, each with its option.
-    pub fn input_files(&self) -> impl Iterator<Item = (&'static str, &String)> {
+    pub fn input_files(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [("-X", &self.write_telemetry), ("-Y", &self.read_telemetry), ("-+m", &self.cluster)];
-        all.into_iter().filter_map(|(option, file)| Some((option, file.as_ref()?)))
+        let named = all.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)));
+        named.chain(self.on.iter().filter_map(|word| Some(("--on", word.strip_prefix('@')?))))
     }
 
     /// Word for a stream.
@@ -221,6 +224,17 @@ impl Settings {
 
     /// Whether several streams are measured together.
     pub fn is_throughput(&self) -> bool {
+        self.counts_streams() || !self.on.is_empty()
+    }
+
+    /// Whether the number of streams is typed.
+    pub(crate) fn counts_streams(&self) -> bool {
         !self.streams.is_empty() || self.least_streams.is_some() || self.most_streams.is_some()
+    }
+
+    /// The option that names the machines of the streams.
+    pub(crate) fn machines_option(&self) -> Option<&'static str> {
+        let by_file = self.cluster.as_ref().map(|_| "-+m");
+        by_file.or_else(|| (!self.on.is_empty()).then_some("--on"))
     }
 }

@@ -54,6 +54,17 @@ fn refuse_first(cases: impl IntoIterator<Item = (bool, &'static str)>) -> Result
     }
 }
 
+/// Like [`refuse_first`], for cases of one option.
+fn refuse_first_of<'a>(
+    option: &str,
+    cases: impl IntoIterator<Item = (bool, &'a str)>,
+) -> Result<(), UsageError> {
+    match cases.into_iter().find(|(holds, _)| *holds) {
+        Some((_, why)) => Err(UsageError::new(format_args!("{option}: {why}"))),
+        None => Ok(()),
+    }
+}
+
 fn millis(ms: u32) -> Nanos {
     Nanos(u64::from(ms) * 1_000_000)
 }
@@ -73,6 +84,7 @@ impl Settings {
         let tests = self.selected()?;
         let streams = self.all_streams()?;
         let most = streams.iter().copied().max().unwrap_or(1);
+        self.check_files_of_clients(most)?;
         let pairs = self.pairs(&streams)?;
         self.check_order(&tests, &pairs)?;
         self.check_outputs(&tests)?;
@@ -165,25 +177,22 @@ impl Settings {
 
     fn check_modes(&self) -> Result<(), UsageError> {
         let many = self.is_throughput();
+        refuse_first_of(
+            if self.counts_streams() { "-t" } else { "--on" },
+            [
+                (many && self.auto, "-a is a matrix of single streams: remove one of them"),
+                (many && self.has_borders(), "-n, -g, -y, -q and -+x belong to -a: remove them"),
+                (many && self.file.is_some(), "-f is the file of a single stream: name files with -F"),
+                (many && self.remount.is_some(), "-U is for a single stream: remove one of them"),
+                (many && self.in_microseconds, "-N is for a single stream: remove one of them"),
+            ],
+        )?;
         refuse_first([
-            (many && self.auto, "-t: -a is a matrix of single streams: remove one of them"),
-            (many && self.has_borders(), "-t: -n, -g, -y, -q and -+x belong to -a: remove them"),
-            (many && self.file.is_some(), "-t: -f is the file of a single stream: name files with -F"),
-            (many && self.remount.is_some(), "-t: -U is for a single stream: remove one of them"),
-            (many && self.in_microseconds, "-t: -N is for a single stream: remove one of them"),
             (!many && !self.files.is_empty(), "-F: it names files of several streams: add -t, or use -f"),
             (!many && self.mix_percent.is_some(), "-+p has no effect without -t: add it, or remove -+p"),
             (!many && self.mix_readers.is_some(), "-+K has no effect without -t: add it, or remove -+K"),
             (!many && self.mix_in_order, "-+B has no effect without -t: add it, or remove -+B"),
             (!many && self.stagger_us.is_some(), "-d has no effect without -t: add it, or remove -d"),
-            (
-                self.cluster.is_some() && self.shared,
-                "-+m: streams of several machines share no file: remove -+L or -+V",
-            ),
-            (
-                self.cluster.is_some() && self.has_telemetry(),
-                "-+m: -X and -Y name files of this machine: remove them",
-            ),
             (!many && self.shared, "-+L and -+V have no effect without -t: add it, or remove them"),
             (
                 self.lock && self.shared,
@@ -441,7 +450,8 @@ impl Settings {
                 let least = least.unwrap_or(1);
                 (least..=most.unwrap_or(least)).collect()
             }
-            (None, _) if self.streams.is_empty() => vec![1],
+            // A stream for each typed machine.
+            (None, _) if self.streams.is_empty() => vec![self.clients.len().max(1) as u32],
             (None, _) => self.streams.clone(),
         };
         match self.files.len() {
@@ -453,7 +463,7 @@ impl Settings {
         }
     }
 
-    /// Streams are processes, like IOzone's: local, or on the machines of `-+m`.
+    /// Streams are processes, like IOzone's: local, or on the machines of `-+m` and `--on`.
     fn executors(&self, most: u32) -> Result<Vec<Executor>, UsageError> {
         let clients = self.clients.len();
         // Streams of one file are threads: one of them creates it, and the others find it open.
@@ -461,52 +471,79 @@ impl Settings {
             (Some(file), true, false) if clients < most as usize => Err(UsageError::new(format_args!(
                 "-+m {file}: it names {clients} clients, and -t has {most} streams: add lines, or use a smaller -t"
             ))),
-            (Some(_), true, false) => {
-                let clients = self.clients.iter().zip(0..);
-                let host = |(client, process): (&Client, u16)| Host { process, ..client.host.clone() };
-                Ok(clients.map(host).map(Executor::Host).collect())
+            (_, true, false) if clients > 0 => {
+                let executor = |(process, client): (u32, &Client)| match client.host.clone() {
+                    Some(host) => Executor::Host(Host { process: process as u16, ..host }),
+                    None => Executor::Process,
+                };
+                Ok((0..most).zip(self.client_of_stream()).map(executor).collect())
             }
-            (None, true, false) => Ok(vec![Executor::Process; most as usize]),
+            (_, true, false) => Ok(vec![Executor::Process; most as usize]),
             _ => Ok(Vec::new()),
         }
     }
 
-    /// Test file of each client. Two on one machine would overwrite each other's.
-    fn files_of_clients(&self) -> impl Iterator<Item = PathBuf> {
-        self.clients.iter().enumerate().map(|(number, client)| match &client.file {
-            Some(file) => file.into(),
-            None => format!("{FILES}{number}").into(),
-        })
+    /// The client of each stream: by turns, if there are more streams.
+    fn client_of_stream(&self) -> impl Iterator<Item = &Client> {
+        self.clients.iter().cycle()
+    }
+
+    /// Test file of each stream on a client.
+    fn files_of_clients(&self, most: u32) -> impl Iterator<Item = PathBuf> {
+        let file = |(stream, client): (u32, &Client)| match (&client.file, self.files.get(stream as usize)) {
+            (Some(file), _) | (None, Some(file)) => file.into(),
+            (None, None) => format!("{FILES}{stream}").into(),
+        };
+        (0..most).zip(self.client_of_stream()).map(file)
     }
 
     fn check_clients(&self) -> Result<(), UsageError> {
-        refuse_first([
-            (self.cluster.is_some() && !self.is_throughput(), "-+m: its machines run streams: add -t"),
-            (self.cluster.is_some() && self.threads, "-+m: a stream on a machine is a process: remove -T"),
-            (
-                self.cluster.is_some() && !self.files.is_empty(),
-                "-+m: its file names the test files: remove -F, and write them at the end of its lines",
-            ),
-        ])?;
-        let places: Vec<_> = self
-            .clients
-            .iter()
-            .zip(self.files_of_clients())
-            .map(|(client, file)| (&client.host.name, &client.host.dir, file))
-            .collect();
-        let twice = places.iter().enumerate().find(|(at, place)| places[..*at].contains(place));
-        match twice {
-            None => Ok(()),
-            Some((_, (host, dir, file))) => Err(UsageError::new(format_args!(
-                "-+m: two streams on {host} use {} in {dir}: give each a test file of its own",
-                shown(&file)
-            ))),
+        let Some(option) = self.machines_option() else { return Ok(()) };
+        let by_file = self.cluster.is_some();
+        let names_files = self.clients.iter().any(|client| client.file.is_some());
+        refuse_first_of(
+            option,
+            [
+                (by_file && !self.on.is_empty(), "--on names the machines of streams, too: keep one of them"),
+                (by_file && !self.is_throughput(), "its machines run streams: add -t"),
+                (self.threads, "a stream on a machine is a process: remove -T"),
+                (self.shared, "streams of several machines share no file: remove -+L or -+V"),
+                (self.has_telemetry(), "-X and -Y name files of this machine: remove them"),
+                (
+                    by_file && !self.files.is_empty(),
+                    "its file names the test files: remove -F, and write them at the end of its lines",
+                ),
+                (names_files && !self.files.is_empty(), "a host has a test file: remove it, or remove -F"),
+            ],
+        )
+    }
+
+    /// Two streams on one machine would overwrite each other's file.
+    fn check_files_of_clients(&self, most: u32) -> Result<(), UsageError> {
+        let Some(option) = self.machines_option() else { return Ok(()) };
+        let clients = self.clients.len();
+        if self.cluster.is_none() && (most as usize) < clients {
+            return Err(UsageError::new(format_args!(
+                "--on: it names {clients} machines, and -t has {most} streams: name fewer machines, or use a larger -t"
+            )));
         }
+        let host = |client: &Client| client.host.as_ref().map(|host| (host.name.clone(), host.dir.clone()));
+        let places: Vec<_> = self.client_of_stream().map(host).zip(self.files_of_clients(most)).collect();
+        let twice = places.iter().enumerate().find(|(at, place)| places[..*at].contains(place));
+        let Some((_, (host, file))) = twice else { return Ok(()) };
+        let place = match host {
+            Some((name, dir)) if dir.is_empty() => format!("{name} use {}", shown(file)),
+            Some((name, dir)) => format!("{name} use {} in {dir}", shown(file)),
+            None => format!("this machine use {}", shown(file)),
+        };
+        Err(UsageError::new(format_args!(
+            "{option}: two streams on {place}: give each a test file of its own"
+        )))
     }
 
     fn paths(&self, most: u32) -> Vec<PathBuf> {
-        if self.cluster.is_some() {
-            return self.files_of_clients().collect();
+        if !self.clients.is_empty() {
+            return self.files_of_clients(most).collect();
         }
         match (self.is_throughput(), &self.file) {
             (true, _) if self.files.is_empty() => (0..most).map(|n| format!("{FILES}{n}").into()).collect(),
@@ -615,6 +652,42 @@ mod tests {
         assert_eq!(matrix("-t 2 -t 4").unwrap().files.len(), 4);
         assert_eq!(names("-i 0 -i 1 -+n"), ["write", "read"]);
         assert_eq!(names("-B").len(), 9);
+    }
+
+    #[test]
+    fn streams_have_the_typed_machines_by_turns() {
+        let placed = |line: &str, clients: &[(Option<&str>, Option<&str>)]| {
+            let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+            let Ok(Command::Run(settings)) = parse(&args) else { panic!("{line}") };
+            let client = |(host, file): &(Option<&str>, Option<&str>)| Client {
+                host: host.map(Host::new),
+                file: file.map(String::from),
+            };
+            let settings = Settings { clients: clients.iter().map(client).collect(), ..*settings };
+            settings.matrix(1).map_err(|error| error.to_string()).map(|matrix| {
+                let host = |executor: &Executor| executor.host().map_or("here".into(), |h| h.name.clone());
+                let place = |(executor, file)| format!("{} {}", host(executor), shown(file));
+                matrix.executors.iter().zip(&matrix.files).map(place).collect::<Vec<_>>()
+            })
+        };
+        let two = [(Some("a"), None), (None, None)];
+        let found = placed("--on a local -s 64k", &two).unwrap();
+        assert_eq!(found, ["a iozone.DUMMY.0", "here iozone.DUMMY.1"]);
+        let found = placed("-t 3 -F x y z --on a local", &two).unwrap();
+        assert_eq!(found, ["a x", "here y", "a z"]);
+        assert_eq!(placed("--on a:/m/x", &[(Some("a"), Some("/m/x"))]).unwrap(), ["a /m/x"]);
+        for (line, clients, why) in [
+            ("-t 2 --on a:/x", &[(Some("a"), Some("/x"))][..], "--on: two streams on a use /x: give each"),
+            ("-t 1 -F y --on a:/x", &[(Some("a"), Some("/x"))], "--on: a host has a test file"),
+            ("-t 1 --on a local", &two, "--on: it names 2 machines, and -t has 1 streams"),
+            ("-T --on a local", &two, "--on: a stream on a machine is a process: remove -T"),
+            ("-t 2 -+V --on a local", &two, "--on: streams of several machines share no file"),
+            ("-a --on a local", &two, "--on: -a is a matrix of single streams"),
+            ("-+m f -t 2 --on a local", &two, "-+m: --on names the machines of streams, too"),
+        ] {
+            let error = placed(line, clients).unwrap_err();
+            assert!(error.starts_with(why), "{line}: {error}");
+        }
     }
 
     #[test]

@@ -33,9 +33,7 @@ pub(super) fn remove(session: &Session, study: &Study) -> Result<(), Error> {
         return Ok(());
     }
     let killed: Vec<Killed> = study.parts().filter_map(|part| killed(&part)).collect();
-    let executors = &study.question.executors;
-    let is_here =
-        |number: usize| executors.is_empty() || executors[number % executors.len()].host().is_none();
+    let is_here = |stream: usize| study.question.executor(stream).host().is_none();
     let files =
         study.question.files.iter().enumerate().filter(|(number, _)| !killed.is_empty() && is_here(*number));
     for (_, path) in files {

@@ -1,5 +1,6 @@
 //! `iosonar iozone`: IOzone's own command line, executed by the one engine, and IOzone's own reports.
 
+mod clients;
 mod offsets;
 mod outputs;
 mod question;

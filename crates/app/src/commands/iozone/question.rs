@@ -1,14 +1,15 @@
 //! The matrix that is measured: the command line with what its files and this machine add.
 
 use super::super::processors;
+use super::clients::with_clients;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_campaign::{Matrix, Pair};
-use iosonar_dialect_iozone::{Settings, TelemetryFacts, read_clients};
+use iosonar_dialect_iozone::{Settings, TelemetryFacts};
 use iosonar_host::Root;
 use iosonar_host::environment::{cache_bytes, memory};
-use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
-use iosonar_plan::{ByteSize, Executor};
+use iosonar_os::bounded::{LIST_LIMIT, read_text};
+use iosonar_plan::ByteSize;
 use iosonar_runner::new_run_id;
 use iosonar_text::shown;
 use iosonar_trace::read_telemetry;
@@ -29,23 +30,15 @@ pub fn completed(settings: &Settings) -> Result<Settings, Failure> {
 pub fn matrix_of(settings: &Settings) -> Result<Matrix, Failure> {
     let matrix = settings.matrix(new_run_id()).map_err(Failure::refused)?;
     // Files of other machines are examined there.
-    let is_device = settings.cluster.is_none() && matrix.files.iter().any(|file| is_block_device(file));
+    let is_elsewhere = matrix.executors.iter().any(|executor| executor.host().is_some());
+    let is_device = !is_elsewhere && matrix.files.iter().any(|file| is_block_device(file));
     let cpus = settings.cpus(processors()).map_err(Failure::refused)?;
     let purge_cpu_cache = match settings.purge && settings.cpu_cache.is_none() {
         true => cpu_cache().unwrap_or(matrix.purge_cpu_cache),
         false => matrix.purge_cpu_cache,
     };
-    let memory = memory(&Root::default()).total.known().copied();
+    let memory = memory(&Root::default()).total.known().copied().filter(|_| !is_elsewhere);
     Ok(Matrix { is_device, cpus, purge_cpu_cache, ..matrix }.claiming(memory))
-}
-
-/// Adds the contents of the file of `-+m` to the settings.
-fn with_clients(settings: &Settings) -> Result<Settings, Failure> {
-    let Some(file) = &settings.cluster else { return Ok(settings.clone()) };
-    let text = read_text(Path::new(file), TEXT_LIMIT)
-        .map_err(|why| Failure::refused(anyhow!("-+m {file}: {why}")))?;
-    let clients = read_clients(file, &text).map_err(Failure::refused)?;
-    Ok(Settings { clients, ..settings.clone() })
 }
 
 /// Adapts `-Y` to an existing test file, which is not written then.
@@ -88,7 +81,7 @@ fn is_block_device(path: &Path) -> bool {
 
 /// Checks that files which no test creates exist and are long enough.
 pub fn check_files(matrix: &Matrix) -> Result<(), Failure> {
-    let is_elsewhere = matrix.executors.iter().any(|executor| matches!(executor, Executor::Host(_)));
+    let is_elsewhere = matrix.executors.iter().any(|executor| executor.host().is_some());
     if matrix.makes_files() || is_elsewhere {
         return Ok(());
     }

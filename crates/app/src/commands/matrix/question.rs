@@ -6,7 +6,6 @@ use crate::exit::Failure;
 use crate::output::unused_dated;
 use anyhow::anyhow;
 use iosonar_campaign::{Question as Asked, Timed};
-use iosonar_plan::Executor;
 use iosonar_studies::matrix::{Cells, Question};
 use std::path::PathBuf;
 
@@ -43,14 +42,8 @@ fn asked(args: &MatrixArgs) -> Result<Asked, Failure> {
     };
     let most = streams.iter().copied().max().unwrap_or(1) as usize;
     let files = files(&args.files, most)?;
-    // So that it can be continued from another directory. A path of a host may start in the home directory there.
-    let is_elsewhere = |number: usize| executors.get(number % executors.len().max(1)).is_some_and(is_host);
-    let complete = |(number, name): (usize, PathBuf)| match is_elsewhere(number) {
-        true => Ok(name),
-        false => std::path::absolute(name).map_err(Failure::refused),
-    };
-    Ok(Asked {
-        files: files.into_iter().enumerate().map(complete).collect::<Result<_, _>>()?,
+    let asked = Asked {
+        files,
         executors,
         tests: Asked::tests_of(&cells.tests, &streams, cells.methods.len()).map_err(Failure::refused)?,
         sizes: cells.sizes.0.clone(),
@@ -70,11 +63,14 @@ fn asked(args: &MatrixArgs) -> Result<Asked, Failure> {
         keep: way.keep,
         destroy: way.destroy,
         claim: way.claim,
-    })
-}
-
-fn is_host(executor: &Executor) -> bool {
-    executor.host().is_some()
+    };
+    // So that it can be continued from another directory. A path of a host may start in the home directory there.
+    let complete = |(stream, name): (usize, &PathBuf)| match asked.executor(stream).host() {
+        Some(_) => Ok(name.clone()),
+        None => std::path::absolute(name).map_err(Failure::refused),
+    };
+    let files = asked.files.iter().enumerate().map(complete).collect::<Result<_, _>>()?;
+    Ok(Asked { files, ..asked })
 }
 
 /// As many names as there are streams.
