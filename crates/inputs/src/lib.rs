@@ -18,7 +18,7 @@ mod study_dir;
 pub mod traces;
 
 pub use analysis::{Analysis, AnalysisOptions, deskew, deskew_in};
-pub use comparison::{ComparisonError, comparisons};
+pub use comparison::{ComparisonError, comparisons, repeats_compared};
 pub use error::OpenError;
 pub use figures::{Figures, FiguresError, SummaryOptions};
 use iosonar_analyze::{

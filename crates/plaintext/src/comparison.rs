@@ -8,10 +8,12 @@ pub use short::short;
 pub use table::{csv, markdown};
 
 use self::differences::differences;
+use self::short::FIGURES;
 use crate::lines::{COLUMNS, Lines, ascii, shorten};
 use iosonar_analyze::compare::{
     Comparison, Facts, Figure, Judged, JudgedCondition, Judgement, OverTime, Pairs, PhaseComparison, Phases,
-    SameLoad, Stretch, Unit, change_text, interval_text, percent_text, signed_text, with_sign,
+    Repeats, RunValues, SameLoad, Stretch, Unit, change_text, interval_text, percent_text, signed_text,
+    with_sign,
 };
 use iosonar_text::units::{self, Charset};
 
@@ -100,10 +102,13 @@ fn one(out: &mut Lines, judged: &Judged) {
         c.cautions.iter().for_each(|caution| out.paragraph(" ! ", caution));
     }
     figures(out, &c.figures);
+    c.repeats.iter().for_each(|repeats| each_run(out, repeats));
     phases(out, &c.phases);
     effects(out, c);
     c.pairs.iter().for_each(|p| pairs(out, p));
-    over_time(out, &c.over_time);
+    if c.repeats.is_none() {
+        over_time(out, &c.over_time);
+    }
 }
 
 fn conditions(out: &mut Lines, judged: &Judged) {
@@ -123,7 +128,11 @@ fn condition_text(c: &JudgedCondition) -> String {
             "; with this noise only changes of {visible} or more would be shown: run longer, or more often"
         )
     });
-    format!("{}: {result}{blind}", c.condition.text)
+    let undecided = match c.is_undecided {
+        true => "; the value lies beyond the limit, but its interval does not: run longer, or more often",
+        false => "",
+    };
+    format!("{}: {result}{blind}{undecided}", c.condition.text)
 }
 
 fn runs(out: &mut Lines, c: &Comparison) {
@@ -156,6 +165,31 @@ fn figures(out: &mut Lines, figures: &[Figure]) {
          that would be shown 8 times in 10. -: too few requests, or no interval by nature. too noisy: the interval spans \
          more than a factor of 10. > or <: the other end lies farther away than that.",
     );
+}
+
+/// The figures of each run of both sides.
+fn each_run(out: &mut Lines, repeats: &Repeats) {
+    let values: Vec<&RunValues> =
+        FIGURES.iter().filter_map(|name| repeats.values.iter().find(|values| values.name == *name)).collect();
+    out.heading("Each run");
+    for (letter, runs) in [("A", &repeats.a), ("B", &repeats.b)] {
+        let names = runs.iter().enumerate();
+        names.for_each(|(run, facts)| out.paragraph(&format!("  {letter}{:<8}", run + 1), &facts.name));
+    }
+    if values.is_empty() {
+        return;
+    }
+    let heads: String = values.iter().map(|values| format!("{:>13}", values.name)).collect();
+    out.line(&format!("  {:9}{heads}", ""));
+    for (letter, runs, of) in [
+        ("A", &repeats.a, (|values| &values.a) as fn(&RunValues) -> &Vec<f64>),
+        ("B", &repeats.b, |values| &values.b),
+    ] {
+        for run in 0..runs.len() {
+            let cells: String = values.iter().map(|v| format!("{:>13}", value(v.unit, of(v)[run]))).collect();
+            out.line(&format!("  {:9}{cells}", format!("{letter}{}", run + 1)));
+        }
+    }
 }
 
 /// Head of a table of figures.

@@ -33,7 +33,7 @@ pub struct Answer {
     pub id: Option<&'static str>,
     /// In a sentence, with the figures that matter most.
     pub text: String,
-    /// Scope of the answer: two runs do not show the noise between runs, and a differing plan may be the cause.
+    /// Scope of the answer: the noise that it covers, and whether a differing plan may be the cause.
     pub covers: String,
     /// Least change of the median latency that would be shown 8 times in 10.
     pub smallest_visible_percent: Option<f64>,
@@ -70,8 +70,9 @@ impl Answer {
         figures: &[Figure],
         over_time: &OverTime,
         plan: &[Difference],
+        noise: &str,
     ) -> Answer {
-        let covers = what_it_covers(plan);
+        let covers = what_it_covers(noise, plan);
         if let Some(text) = nothing("A", a).or_else(|| nothing("B", b)) {
             return Answer {
                 outcome: Outcome::Nothing,
@@ -115,6 +116,14 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// There is nothing to compare: a run completed no request.
+    pub(super) fn nothing(run: &str, covers: String) -> Answer {
+        let text = format!("Nothing to compare: no request of {run} completed");
+        Answer { outcome: Outcome::Nothing, id: None, text, covers, smallest_visible_percent: None }
+    }
+}
+
 impl Comparison {
     /// Places of the figures with a shown change: the most informative ones first, those of reads or writes alone last.
     pub fn shown_figures(&self) -> Vec<usize> {
@@ -136,7 +145,7 @@ fn fake(a: &Facts, b: &Facts) -> Option<String> {
 }
 
 /// The noise that the intervals cover, and differences of the plans that may explain a change.
-fn what_it_covers(plan: &[Difference]) -> String {
+fn what_it_covers(noise: &str, plan: &[Difference]) -> String {
     const NAMED: usize = 6;
     let names: Vec<&str> = plan.iter().take(NAMED).map(|difference| difference.field.as_str()).collect();
     let more = match plan.len().saturating_sub(NAMED) {
@@ -144,9 +153,9 @@ fn what_it_covers(plan: &[Difference]) -> String {
         more => format!(" and {more} more"),
     };
     match names.is_empty() {
-        true => format!("{WITHIN_RUNS} The plans are the same."),
+        true => format!("{noise} The plans are the same."),
         false => {
-            format!("{WITHIN_RUNS} The plans differ in {}{more}: that may explain it.", names.join(", "))
+            format!("{noise} The plans differ in {}{more}: that may explain it.", names.join(", "))
         }
     }
 }

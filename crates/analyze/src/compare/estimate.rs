@@ -10,7 +10,7 @@ use super::noise::{LEAST_BLOCKS, Noise};
 
 /// Least half-width of the interval of a mean or a rate, as a difference of natural logarithms: less than 0.1 % is no
 /// difference between runs.
-const LEAST_HALF_WIDTH: f64 = 0.001;
+pub(super) const LEAST_HALF_WIDTH: f64 = 0.001;
 
 /// How an error of the linear quantity becomes one of the figure's logarithm.
 #[derive(Debug, Clone)]
@@ -170,6 +170,13 @@ impl Estimate {
                 (side(q - error), side(q + error))
             }
         }
+    }
+
+    /// The interval of the value that misses the truth with probability `alpha`; `None` if it has an open end.
+    pub(super) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
+        let noise = self.noise?;
+        let (low, high) = self.sides(noise.error * noise.critical(alpha));
+        Some((self.value * (-low?).exp(), self.value * high?.exp()))
     }
 
     /// Contribution of a block to the error of the figure's logarithm.

@@ -15,14 +15,17 @@ const SEED: u64 = 0x10_50_4a;
 
 /// Error probability that each figure may have, so that all of them together have `alpha`.
 pub(super) fn adjusted(pairs: &[&Pair], alpha: f64) -> f64 {
-    let signatures: Vec<Vec<f64>> = pairs.iter().filter_map(|pair| pair.signature(CUTS)).collect();
-    if signatures.is_empty() {
-        return alpha;
-    }
+    together(pairs.iter().filter_map(|pair| pair.signature(CUTS)).collect(), alpha)
+}
+
+/// Like [`adjusted`], for figures with these contributions to their errors, block by block or run by run. The sum of the squares
+/// of each figure is 1.
+pub(super) fn together(signatures: Vec<Vec<f64>>, alpha: f64) -> f64 {
+    let Some(parts) = signatures.iter().map(Vec::len).max() else { return alpha };
     let mut random = Random::new(SEED);
     let mut greatest: Vec<f64> = (0..ROUNDS)
         .map(|_| {
-            let weights: Vec<f64> = (0..2 * CUTS).map(|_| random.normal()).collect();
+            let weights: Vec<f64> = (0..parts).map(|_| random.normal()).collect();
             let size = |s: &Vec<f64>| s.iter().zip(&weights).map(|(y, w)| y * w).sum::<f64>().abs();
             signatures.iter().map(size).fold(0.0, f64::max)
         })

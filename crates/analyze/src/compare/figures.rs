@@ -1,7 +1,7 @@
 //! The figures that are compared, their names and their intervals.
 
 use super::blocks::{Block, Blocks, Quantity, Who};
-use super::estimate::{Estimate, Interval, Pair};
+use super::estimate::{Estimate, Pair};
 use super::family;
 use serde::Serialize;
 
@@ -46,6 +46,12 @@ pub struct Figure {
     pub high_percent: Option<f64>,
     /// Least change that would be shown 8 times in 10 with this noise.
     pub smallest_visible_percent: Option<f64>,
+    /// Lower end of the interval of `b`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub b_low: Option<f64>,
+    /// Upper end of that interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub b_high: Option<f64>,
     /// Whether a change is shown: the interval does not hold 0.
     pub shown: bool,
     /// Whether the interval holds 0 and is so wide that it says nothing.
@@ -73,38 +79,45 @@ impl Figure {
         grows == matches!(self.unit, Unit::Time | Unit::Ratio)
     }
 
-    fn new(name: String, unit: Unit, pair: &Pair, interval: Option<Interval>) -> Figure {
-        let shown = interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0);
-        let scale = if unit == Unit::Ratio { 1.0 / pair.a.value } else { 1.0 };
-        let figure = Figure {
-            name,
-            unit,
-            a: pair.a.value * scale,
-            b: pair.b.value * scale,
-            change_percent: pair.has_ratio().then(|| percent(pair.log_ratio())),
-            low_percent: interval.map(|i| percent(i.low)),
-            high_percent: interval.map(|i| percent(i.high)),
-            smallest_visible_percent: interval.map(|i| percent(i.visible)),
-            shown,
-            too_noisy: false,
-        };
-        Figure { too_noisy: !shown && figure.is_wide(), ..figure }
-    }
-
-    fn max(name: String, a: u64, b: u64) -> Figure {
-        let (a, b) = (a as f64, b as f64);
+    /// Two values without an interval.
+    pub(super) fn bare(name: String, unit: Unit, a: f64, b: f64) -> Figure {
         Figure {
             name,
-            unit: Unit::Time,
+            unit,
             a,
             b,
             change_percent: (a > 0.0).then(|| (b / a - 1.0) * 100.0),
             low_percent: None,
             high_percent: None,
             smallest_visible_percent: None,
+            b_low: None,
+            b_high: None,
             shown: false,
             too_noisy: false,
         }
+    }
+
+    /// The same, and whether its interval is too wide.
+    pub(super) fn judged_noise(self) -> Figure {
+        Figure { too_noisy: !self.shown && self.is_wide(), ..self }
+    }
+
+    fn new(name: String, unit: Unit, pair: &Pair, each: f64) -> Figure {
+        let interval = pair.interval(each);
+        let shown = interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0);
+        let scale = if unit == Unit::Ratio { 1.0 / pair.a.value } else { 1.0 };
+        let of_b = pair.b.interval(each).filter(|_| unit != Unit::Ratio);
+        Figure {
+            change_percent: pair.has_ratio().then(|| percent(pair.log_ratio())),
+            low_percent: interval.map(|i| percent(i.low)),
+            high_percent: interval.map(|i| percent(i.high)),
+            smallest_visible_percent: interval.map(|i| percent(i.visible)),
+            b_low: of_b.map(|(low, _)| low),
+            b_high: of_b.map(|(_, high)| high),
+            shown,
+            ..Figure::bare(name, unit, pair.a.value * scale, pair.b.value * scale)
+        }
+        .judged_noise()
     }
 }
 
@@ -141,6 +154,29 @@ pub(super) fn canonical(typed: &str) -> Result<String, String> {
         "" => format!("there is no figure; known are {known}"),
         _ => format!("'{typed}' is no figure; known are {known}"),
     })
+}
+
+/// The only operation, if all runs have only reads or only writes.
+pub(super) fn only_of(runs: &[&Blocks]) -> Option<Who> {
+    let lacks = |who| runs.iter().all(|run| run.total(Quantity::Latency, who).histogram.count() == 0);
+    match (lacks(Who::Read), lacks(Who::Write)) {
+        (false, true) => Some(Who::Read),
+        (true, false) => Some(Who::Write),
+        _ => None,
+    }
+}
+
+/// The figures of one run: name, unit and value.
+pub(super) fn values(run: &Blocks, timetable: bool) -> Vec<(String, Unit, f64)> {
+    let itself = Runs { a: run, b: run, paired: false, timetable };
+    let value = |candidate: Candidate| {
+        let value = match candidate.kind {
+            Kind::Interval(pair) => pair.a.value,
+            Kind::Max(most, _) => most as f64,
+        };
+        (candidate.name, candidate.unit, value)
+    };
+    itself.candidates(None).into_iter().map(value).collect()
 }
 
 /// Two figures before their intervals are known.
@@ -207,13 +243,7 @@ impl Runs<'_> {
 
     /// The only operation, if both runs have only reads or only writes.
     pub(super) fn only(&self) -> Option<Who> {
-        let none = |run: &Blocks, who| run.total(Quantity::Latency, who).histogram.count() == 0;
-        let lacks = |who| none(self.a, who) && none(self.b, who);
-        match (lacks(Who::Read), lacks(Who::Write)) {
-            (false, true) => Some(Who::Read),
-            (true, false) => Some(Who::Write),
-            _ => None,
-        }
+        only_of(&[self.a, self.b])
     }
 
     /// Reads and writes get separate figures only if there are both, flushes if there are any.
@@ -254,8 +284,8 @@ impl Runs<'_> {
             .collect();
         let each = family::adjusted(&all, alpha);
         let figure = |c: &Candidate| match &c.kind {
-            Kind::Interval(pair) => Figure::new(c.name.clone(), c.unit, pair, pair.interval(each)),
-            Kind::Max(a, b) => Figure::max(c.name.clone(), *a, *b),
+            Kind::Interval(pair) => Figure::new(c.name.clone(), c.unit, pair, each),
+            Kind::Max(a, b) => Figure::bare(c.name.clone(), c.unit, *a as f64, *b as f64),
         };
         candidates.iter().map(figure).collect()
     }

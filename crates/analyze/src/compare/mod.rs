@@ -16,6 +16,7 @@ mod over_time;
 mod pairs;
 mod phases;
 mod random;
+mod repeats;
 #[cfg(test)]
 mod simulation;
 pub(crate) mod student;
@@ -24,12 +25,13 @@ pub use answer::{
     Answer, Outcome, WITHIN_RUNS, change_text, interval_text, percent_text, signed_text, with_sign,
 };
 pub use blocks::{Blocks, Quantity, Who};
-pub use condition::{ChangeLimit, Condition, ConditionError, Judgement};
+pub use condition::{Bound, ChangeLimit, Condition, ConditionError, Judgement};
 pub use differences::Difference;
 pub use figures::{Figure, Unit};
 pub use machine::{ForeignBytes, MachineUse, MachineWindow};
 pub use over_time::{OverTime, Stretch};
 pub use phases::{PhaseComparison, Phases};
+pub use repeats::{LEAST_REPEATS, NeededRuns, Repeats, RunValues, compare_repeats};
 pub use student::critical_t;
 
 use crate::{Correlation, Records, Statement, Verdict};
@@ -226,6 +228,9 @@ pub struct Comparison {
     /// The difference, why there is one, and what to do: `iosonar-story` makes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub story: Option<Statement>,
+    /// The runs of both sides, where each has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Repeats>,
 }
 
 /// A comparison and the judgement of its conditions.
@@ -249,6 +254,9 @@ pub struct JudgedCondition {
     /// Change in percent that would be shown 8 times in 10, if that is more than the condition asks about: then holding means little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blind_below_percent: Option<f64>,
+    /// Whether a condition on a value holds only because the interval is wide: the value of B lies beyond the limit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_undecided: bool,
 }
 
 /// Whether conditions are judged on figures that are not what they claim to be.
@@ -271,10 +279,11 @@ impl Judged {
             JudgedCondition {
                 result,
                 blind_below_percent: visible.filter(|visible| {
-                    result == Judgement::Holds
-                        && condition.percent != 0.0
-                        && *visible > condition.percent.abs()
+                    let Bound::Change { percent } = condition.bound else { return false };
+                    result == Judgement::Holds && percent != 0.0 && *visible > percent.abs()
                 }),
+                is_undecided: result == Judgement::Holds
+                    && figure.is_some_and(|figure| condition.is_beyond(figure.b)),
                 condition: condition.clone(),
             }
         };
@@ -327,7 +336,7 @@ fn compare_within(
     let (facts_a, facts_b) = (facts(a, a_blocks), facts(b, b_blocks));
     let plan = differences::differences(&plan_json(a), &plan_json(b));
     Ok(Comparison {
-        answer: Answer::new((&facts_a, &facts_b), &figures, &over_time, &plan),
+        answer: Answer::new((&facts_a, &facts_b), &figures, &over_time, &plan, WITHIN_RUNS),
         plan,
         environment: differences::differences(&a.environment, &b.environment),
         load,
@@ -345,6 +354,7 @@ fn compare_within(
         phases: Phases::default(),
         machine: Vec::new(),
         story: None,
+        repeats: None,
     })
 }
 
@@ -464,11 +474,14 @@ fn unequal_work(a: &Blocks, b: &Blocks) -> Option<String> {
         return None;
     }
     let mean_bytes = |run: &Blocks| run.bytes() as f64 / run.completed as f64;
-    let change = mean_bytes(b) / mean_bytes(a).max(f64::MIN_POSITIVE) - 1.0;
-    let bytes = if change.abs() > UNEQUAL {
-        format!("; requests of B are {:+.1} % larger on average", percent(change.ln_1p()))
-    } else {
-        String::new()
-    };
-    Some(format!("the runs executed different requests: a difference may come from the load{bytes}"))
+    let larger =
+        larger_requests(mean_bytes(a), mean_bytes(b)).map_or(String::new(), |larger| format!("; {larger}"));
+    Some(format!("the runs executed different requests: a difference may come from the load{larger}"))
+}
+
+/// How much larger requests of B are on average; `None` if they are not.
+fn larger_requests(a: f64, b: f64) -> Option<String> {
+    let change = b / a.max(f64::MIN_POSITIVE) - 1.0;
+    let is_unequal = change.abs() > UNEQUAL;
+    is_unequal.then(|| format!("requests of B are {:+.1} % larger on average", percent(change.ln_1p())))
 }

@@ -7,25 +7,32 @@ use std::path::PathBuf;
 /// Options of `compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A condition names a figure and a change from A to the other run; it fails if that change is shown, that is, if the whole \
-interval lies beyond it.
+A condition names a figure and a limit: of the change from A to the other run (+10%), or of the value in the other run (5ms). It fails \
+if the whole interval lies beyond the limit.
   FIGURE  [latency.|delay.|response.][read.|write.|flush.] and mean, p50, p90, p99, p99.9 or max; \
           [read.|write.|flush.] and iops, [read.|write.] and throughput; pairs (the same requests in both runs)
-Conditions on matrices name a test (all its cells together), any (any test) or cells (any single cell).
+Conditions on matrices have changes only, and name a test (all its cells together), any (any test) or cells (any single cell).
 Exit codes: 0 every condition holds, 1 one failed or there is nothing to compare, 2 refused, or a condition cannot be \
 judged: its figure is missing, or one of the runs is FAKE (--anyway).
 
 Examples:
   iosonar compare before after
   iosonar compare baseline run1 run2 run3 --markdown
-  iosonar compare before after --fail-if 'p99 > +10%' --fail-if 'iops < -3%'
+  iosonar compare before after --fail-if 'p99 > +10%' --fail-if 'iops < -3%' --fail-if 'p99 > 5ms'
+  iosonar compare first second --against run1 run2
   iosonar compare matrix1 matrix2 --html change.html --fail-if 'read < -5%'")]
 pub struct CompareArgs {
     /// The baseline, and the runs that are compared with it: directories of results, results in
     /// blkreplay's form, loads that carry latencies. Or matrices: their directories, or cells as JSON. Or directories of knee, or of layout run
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// End with exit code 1 if this is shown, for example 'p99 > +10%'; can be repeated
+    /// Use these runs together as B, and the others together as A: repeats of two settings
+    ///
+    /// The intervals then cover the noise between runs. Each side needs two runs at least. --csv has the figures of both sides, --json those of
+    /// each run.
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "html")]
+    pub against: Vec<PathBuf>,
+    /// End with exit code 1 if this is shown: 'p99 > +10%', 'p99 > 5ms'; can be repeated
     ///
     /// Of matrices it names a test: 'read < -5%'.
     #[arg(long, value_name = "CONDITION")]

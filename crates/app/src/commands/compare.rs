@@ -5,12 +5,15 @@ use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
-use iosonar_analyze::compare::{self, Condition, Judged, Judgement, OnFake, Outcome};
-use iosonar_inputs::{Input, comparisons};
+use iosonar_analyze::compare::{self, Comparison, Condition, Judged, Judgement, OnFake, Outcome};
+use iosonar_inputs::{ComparisonError, Input, comparisons, repeats_compared};
 use iosonar_text::csv::Form;
 
 /// Prints one comparison for each run after the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    if !args.against.is_empty() {
+        return of_repeats(args);
+    }
     if args.runs.len() < 2 {
         return Err(Failure::refused(anyhow!(
             "only one run is named: name the baseline, then the runs to compare with it"
@@ -25,14 +28,37 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     if args.html.is_some() {
         return Err(Failure::refused(anyhow!("--html: runs have their page from 'iosonar report RUN RUN'")));
     }
+    let conditions = conditions(args)?;
+    let inputs = Input::open_all(&args.runs, args.spool.spool_limit)?;
+    show(args, &conditions, comparisons(&inputs)?)
+}
+
+/// Compares repeats of two settings.
+fn of_repeats(args: &CompareArgs) -> Result<Exit, Failure> {
+    let conditions = conditions(args)?;
+    let open = |runs| Input::open_all(runs, args.spool.spool_limit);
+    let (a, b) = (open(&args.runs)?, open(&args.against)?);
+    let comparison = repeats_compared(&a, &b).map_err(|why| match why {
+        ComparisonError::Single(_) | ComparisonError::Twice(_) => {
+            Failure::refused(anyhow!("--against: {why}"))
+        }
+        other => other.into(),
+    })?;
+    show(args, &conditions, vec![comparison])
+}
+
+fn conditions(args: &CompareArgs) -> Result<Vec<Condition>, Failure> {
     let parse = |text: &String| {
         Condition::parse(text).map_err(|error| Failure::refused(anyhow!("--fail-if '{text}': {error}")))
     };
-    let conditions: Vec<Condition> = args.fail_if.iter().map(parse).collect::<Result<_, _>>()?;
-    let inputs = Input::open_all(&args.runs, args.spool.spool_limit)?;
+    args.fail_if.iter().map(parse).collect()
+}
+
+/// Prints the comparisons in the requested form, and judges their conditions.
+fn show(args: &CompareArgs, conditions: &[Condition], comparisons: Vec<Comparison>) -> Result<Exit, Failure> {
     let on_fake = if args.anyway { OnFake::Anyway } else { OnFake::Refuse };
-    let judge = |comparison| Judged::new(comparison, &conditions, on_fake);
-    let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
+    let judge = |comparison| Judged::new(comparison, conditions, on_fake);
+    let judged: Vec<Judged> = comparisons.into_iter().map(judge).collect();
     print(&match (args.json, args.csv, args.markdown) {
         (true, ..) => compare::to_json(&judged),
         (_, true, _) => iosonar_plaintext::comparison_csv(&judged, Form { safe: args.csv_safe, crlf: false }),
@@ -70,9 +96,11 @@ fn exit(judged: &[Judged], args: &CompareArgs) -> Result<Exit, Failure> {
              requests or too little time are behind it, or its noise is larger than any answer (a run that broke down)"
         )));
     }
-    if let Some(blind) = conditions().find(|c| args.strict && c.blind_below_percent.is_some()) {
+    if let Some(blind) =
+        conditions().find(|c| args.strict && (c.blind_below_percent.is_some() || c.is_undecided))
+    {
         return Err(Failure::refused(anyhow!(
-            "--strict: --fail-if '{}' would not see what it asks about: with this noise only larger changes are shown; run longer, or \
+            "--strict: --fail-if '{}' would not see what it asks about: this noise hides it; run longer, or \
              compare more runs",
             blind.condition.text
         )));

@@ -46,6 +46,43 @@ fn equal_systems_show_no_difference_and_a_slower_one_is_found() {
     assert!(text.starts_with("No difference shown: a median changed by "), "{text}");
 }
 
+/// The interval comes from the differences between runs, and conditions may name a value.
+#[test]
+fn repeats_of_two_settings_are_compared_together() {
+    let lab = lab();
+    let short = RUN.replace("--runtime 5", "--runtime 1");
+    for seed in 1..=4 {
+        lab.expect(0, &format!("{short} --seed {seed} --sim-service 100us -o a{seed}"));
+        lab.expect(0, &format!("{short} --seed {seed} --sim-service 150us -o b{seed}"));
+    }
+    let sides = "a1 a2 a3 --against b1 b2 b3";
+    let found = &json(&lab, sides)["comparisons"][0];
+    assert_eq!(found["answer"]["outcome"], "slower", "{}", found["answer"]["text"]);
+    assert_eq!((&found["a"]["name"], &found["b"]["name"]), (&"a1, a2, a3".into(), &"b1, b2, b3".into()));
+    // The seed changes within a side.
+    assert_eq!((&found["plan"][0]["field"], &found["plan"][1]), (&"engine.service".into(), &Value::Null));
+    let values = found["repeats"]["values"].as_array().unwrap();
+    let p50 = values.iter().find(|values| values["name"] == "latency.p50").unwrap();
+    assert_eq!((p50["a"].as_array().unwrap().len(), p50["b"].as_array().unwrap().len()), (3, 3));
+    let text = lab.expect(0, &format!("compare {sides}")).out;
+    assert!(text.starts_with("B is slower: median latency"), "{text}");
+    assert!(text.contains("The intervals cover the noise between runs (3 of each side)."), "{text}");
+    let all = lab.expect(0, &format!("compare {sides} --all")).out;
+    assert!(all.contains("Each run") && all.contains("  B3 "), "{all}");
+    assert!(lab.expect(0, &format!("compare {sides} --markdown")).out.contains("| B | b1, b2, b3 |"));
+    assert_eq!(fail_if(&lab, sides, &["p50 > 100us"]).code, 1);
+    assert_eq!(fail_if(&lab, sides, &["p50 > 5ms", "iops < 10"]).code, 0);
+    let equal = &json(&lab, "a1 a2 --against a3 a4")["comparisons"][0];
+    assert_eq!(equal["answer"]["outcome"], "not-shown", "{}", equal["answer"]["text"]);
+    let twice = lab.expect(2, "compare a1 a2 --against b1 ./b1").err;
+    assert!(twice.contains("--against: ./b1 is named twice"), "{twice}");
+    let alone = lab.expect(2, "compare a1 --against b1 b2").err;
+    assert!(
+        alone.contains("--against: the noise between runs takes at least 2 runs of each side; a1 is alone"),
+        "{alone}"
+    );
+}
+
 #[test]
 fn evaluates_or_rejects_conditions() {
     let lab = lab();

@@ -7,7 +7,7 @@ use iosonar_analyze::compare::{Comparison, Facts, Judged, Judgement};
 use iosonar_text::units::{self, Charset};
 
 /// The figures that matter most.
-const FIGURES: [&str; 5] = ["response.p50", "response.p99", "latency.p50", "latency.p99", "iops"];
+pub(super) const FIGURES: [&str; 5] = ["response.p50", "response.p99", "latency.p50", "latency.p99", "iops"];
 /// Most lines of a condition, and of a caution.
 const LINES_OF_CONDITION: usize = 2;
 /// Most lines of the cautions.

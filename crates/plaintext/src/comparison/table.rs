@@ -3,7 +3,7 @@
 use super::{OF_PHASES, condition_text, headline, value};
 use crate::markdown::{self, head};
 use iosonar_analyze::compare::{
-    Comparison, Difference, Facts, Figure, Judged, Phases, Unit, change_text, interval_text,
+    Comparison, Difference, Facts, Figure, Judged, Phases, Repeats, Unit, change_text, interval_text,
 };
 use iosonar_text::csv::{Cell, Form};
 
@@ -84,8 +84,24 @@ pub fn markdown(comparisons: &[Judged]) -> String {
         differences(&mut out, &format!("Environments of A and {name}"), &judged.comparison.environment);
     }
     out += "\n### How they were made\n\n";
-    out += &made("A", &first.comparison.a);
-    comparisons.iter().zip(&names).for_each(|(judged, name)| out += &made(name, &judged.comparison.b));
+    match &first.comparison.repeats {
+        Some(Repeats { a, b, .. }) => {
+            let each = |letter: &'static str, runs: &[Facts]| -> String {
+                runs.iter()
+                    .zip(1..)
+                    .map(|(facts, number)| made(&format!("{letter}{number}"), facts))
+                    .collect()
+            };
+            out += &(each("A", a) + &each("B", b));
+        }
+        None => {
+            out += &made("A", &first.comparison.a);
+            comparisons
+                .iter()
+                .zip(&names)
+                .for_each(|(judged, name)| out += &made(name, &judged.comparison.b));
+        }
+    }
     out
 }
 

@@ -27,7 +27,7 @@ pub fn comparison_story(comparison: &Comparison, place: &str) -> Statement {
     }
     let found = reasons.found();
     Statement {
-        worth: Some(WITHIN_RUNS.into()),
+        worth: Some(comparison.repeats.as_ref().map_or(WITHIN_RUNS.into(), |repeats| repeats.covers.clone())),
         remedy: found.remedy.or_else(|| remedy(comparison).map(String::from)),
         ..statement(headline::headline(comparison), found.because)
     }
@@ -58,8 +58,12 @@ fn fake(reasons: &Reasons<'_>) -> Option<Statement> {
 /// Too few requests for any statement.
 fn few(reasons: &Reasons<'_>) -> Option<Statement> {
     let c = reasons.comparison;
+    let runs = c
+        .repeats
+        .iter()
+        .flat_map(|r| r.a.iter().map(|run| ("A", run)).chain(r.b.iter().map(|run| ("B", run))));
     let is_few = |(_, facts): &(&'static str, &Facts)| facts.completed < LEAST_REQUESTS;
-    let (letter, facts) = [("A", &c.a), ("B", &c.b)].into_iter().find(is_few)?;
+    let (letter, facts) = [("A", &c.a), ("B", &c.b)].into_iter().chain(runs).find(is_few)?;
     let completed = grouped(facts.completed);
     let because = format!("A statement needs {LEAST_REQUESTS} completed requests of each run.");
     let path = format!("{}.completed", letter.to_lowercase());
@@ -76,6 +80,10 @@ fn few(reasons: &Reasons<'_>) -> Option<Statement> {
 fn remedy(comparison: &Comparison) -> Option<&'static str> {
     match comparison.answer.outcome {
         Outcome::Nothing => None,
+        Outcome::NotShown if comparison.repeats.is_some() => {
+            Some("repeat both more often to see smaller differences")
+        }
+        _ if comparison.repeats.is_some() => None,
         Outcome::NotShown => Some("run both for longer to see smaller differences"),
         _ => Some("compare A with a second run of A: that is the noise between runs"),
     }
