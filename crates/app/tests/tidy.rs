@@ -38,13 +38,13 @@ const ARROWS: [(&str, &[&str]); 37] = [
     ("verify", &["archive", "content", "plan"]),
     ("plaintext", &["analyze", "archive", "judge", "layout", "plan", "text"]),
     ("view", &["analyze", "archive", "layout", "plaintext", "plan", "text"]),
-    ("campaign", &["analyze", "layout", "plan", "text"]),
+    ("cells", &["analyze", "layout", "plan", "text"]),
     ("dialect-common", &["text"]),
     ("dialect-blkreplay", &["analyze", "archive", "dialect-common", "plan", "text", "trace"]),
-    ("dialect-iozone", &["campaign", "dialect-common", "plan", "text"]),
+    ("dialect-iozone", &["cells", "dialect-common", "plan", "text"]),
     ("dialect-xdd", &["analyze", "archive", "dialect-common", "plan", "text", "trace"]),
     ("judge", &["analyze", "archive", "evidence", "plan", "text"]),
-    ("story", &["analyze", "archive", "campaign", "judge", "plan", "text"]),
+    ("story", &["analyze", "archive", "cells", "judge", "plan", "text"]),
     (
         "inputs",
         &[
@@ -76,7 +76,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
         &[
             "analyze",
             "archive",
-            "campaign",
+            "cells",
             "capture",
             "content",
             "dialect-blkreplay",
@@ -111,7 +111,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
         &[
             "analyze",
             "archive",
-            "campaign",
+            "cells",
             "cluster",
             "dialect-blkreplay",
             "dialect-iozone",

@@ -2,7 +2,7 @@
 
 use iosonar_analyze::{CellStats, CountUntil, Records, THIS_HOST, cells};
 use iosonar_archive::{Archive, Fields, Miscompare, Outcome, Record, RunInfo, RunState, TargetInfo};
-use iosonar_campaign::{Machine, TableState};
+use iosonar_cells::{Machine, TableState};
 use iosonar_inputs::Input;
 use iosonar_plan::Cell;
 use iosonar_runner::Error;

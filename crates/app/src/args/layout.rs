@@ -2,7 +2,7 @@
 
 use crate::args::common::ProgressArgs;
 use clap::{Args, Subcommand, ValueEnum};
-use iosonar_campaign::creation::Method;
+use iosonar_cells::creation::Method;
 use iosonar_plaintext::MapUnit;
 use iosonar_plan::{ByteSize, Nanos};
 use iosonar_scratch::{Age, FsKind};

@@ -3,7 +3,7 @@
 use crate::args::common::{ProgressArgs, sync_flag};
 use crate::args::hosts::ReachArgs;
 use clap::{Args, ValueEnum};
-use iosonar_campaign::{
+use iosonar_cells::{
     METHODS, MOST_DEPTH, MOST_REPETITIONS, MOST_SIZES, MOST_STREAMS, MOST_STRIDE, test_names,
 };
 use iosonar_plan::{ByteSize, Claim, SyncFlag};
@@ -209,7 +209,7 @@ fn range(from: &str, to: &str) -> Result<Vec<ByteSize>, String> {
     if from > to {
         return Err(format!("'{from}..{to}': the second size is smaller than the first: swap them"));
     }
-    Ok(iosonar_campaign::Series { least: from, most: to, factor: 2 }.sizes().collect())
+    Ok(iosonar_cells::Series { least: from, most: to, factor: 2 }.sizes().collect())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use anyhow::anyhow;
 use iosonar_analyze::compare::Judgement;
-use iosonar_campaign::{MatrixComparison, MatrixCondition, compare_tables, comparison_csv, comparison_text};
+use iosonar_cells::{MatrixComparison, MatrixCondition, compare_tables, comparison_csv, comparison_text};
 use iosonar_studies::answers::{NamedTable, matrices};
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
@@ -52,7 +52,7 @@ fn json(compared: &[MatrixComparison], conditions: &[MatrixCondition]) -> Result
     let all: Vec<serde_json::Value> =
         compared.iter().map(of).collect::<Result<_, _>>().map_err(anyhow::Error::from)?;
     let document =
-        serde_json::json!({ "version": iosonar_campaign::MATRIX_COMPARE_VERSION, "comparisons": all });
+        serde_json::json!({ "version": iosonar_cells::MATRIX_COMPARE_VERSION, "comparisons": all });
     Ok(format!("{document:#}\n"))
 }
 

@@ -125,7 +125,7 @@ fn a_page_and_pictures_show_every_cell() {
     assert_eq!(page.matches("href=\"#cell-").count(), 60);
     // Cells that vary more than they differ are hatched, in pictures and on the page.
     let cells = std::fs::read(lab.path("m/cells.json")).unwrap();
-    let table: iosonar_campaign::Table = serde_json::from_slice(&cells).unwrap();
+    let table: iosonar_cells::Table = serde_json::from_slice(&cells).unwrap();
     let hatched: usize = table.grids().iter().flat_map(|grid| grid.noisy()).flatten().map(usize::from).sum();
     assert_eq!(page.matches("data-hatched=").count(), 2 * hatched);
     assert_eq!(page.contains("Hatched cells vary more than the cells differ"), hatched > 0);

@@ -1,6 +1,6 @@
 //! A matrix in words, before it is measured.
 
-use iosonar_campaign::{Matrix, Telemetry};
+use iosonar_cells::{Matrix, Telemetry};
 
 /// Lists the cells of the matrix, a line for each pair of sizes.
 pub fn cells(matrix: &Matrix) -> String {

@@ -3,7 +3,7 @@
 use crate::columns::{Column, columns};
 use crate::report::sides;
 use crate::settings::Settings;
-use iosonar_campaign::{Matrix, Table};
+use iosonar_cells::{Matrix, Table};
 
 /// Start of a sheet: version 2, a worksheet.
 const BEGIN: [u8; 8] = [9, 0, 4, 0, 2, 0, 0x10, 0];

@@ -1,6 +1,6 @@
 //! Columns of IOzone's table and titles of its reports.
 
-use iosonar_campaign::CellResult;
+use iosonar_cells::CellResult;
 
 /// Names of a test in IOzone's outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_campaign::TESTS;
+    use iosonar_cells::TESTS;
 
     #[test]
     fn each_test_has_a_column() {

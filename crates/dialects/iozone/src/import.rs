@@ -3,7 +3,7 @@
 use crate::columns::{Column, Unit, columns};
 use crate::import_line::{Head, Throughput};
 use crate::import_sheet::{Sheet, SheetError};
-use iosonar_campaign::{CellResult, TESTS, Table};
+use iosonar_cells::{CellResult, TESTS, Table};
 use std::collections::HashMap;
 
 /// Maximum number of notes kept.

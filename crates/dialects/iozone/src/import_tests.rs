@@ -3,7 +3,7 @@
 use super::*;
 use crate::text::tests::{matrix, settings, table};
 use crate::{banner, text_report, text_table, throughput};
-use iosonar_campaign::{Matrix, StreamResult, compare_tables};
+use iosonar_cells::{Matrix, StreamResult, compare_tables};
 use proptest::prelude::*;
 
 const SAMPLE: &str = "\tCommand line used: iozone -azR -i 0 -i 1 -i 2 -n 1M -g 10M -r 64K

@@ -1,7 +1,7 @@
 //! Text files that IOzone writes to the current directory: latencies (`-Q`), histograms (`-+z`) and time stamps (`-+T`).
 
 use crate::settings::Settings;
-use iosonar_campaign::Matrix;
+use iosonar_cells::Matrix;
 use iosonar_plan::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

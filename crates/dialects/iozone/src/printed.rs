@@ -1,7 +1,7 @@
 //! The text for standard output.
 
 use crate::{Settings, banner, text_report, text_table, throughput, throughput_report};
-use iosonar_campaign::{Matrix, Table};
+use iosonar_cells::{Matrix, Table};
 use iosonar_text::shown;
 
 /// The banner, the table of a matrix, or the figures of throughput mode, and the report of `-R`. `tool` names the program.

@@ -3,7 +3,7 @@
 use crate::columns::{Column, columns};
 use crate::settings::Settings;
 use crate::text::kib;
-use iosonar_campaign::{CellResult, Matrix, Table};
+use iosonar_cells::{CellResult, Matrix, Table};
 use iosonar_plan::ByteSize;
 use std::fmt::Write;
 
@@ -73,7 +73,7 @@ pub(crate) fn sides(matrix: &Matrix) -> (Vec<ByteSize>, Vec<ByteSize>) {
 #[cfg(test)]
 mod tests {
     use crate::text::tests::{matrix, settings, table};
-    use iosonar_campaign::StreamResult;
+    use iosonar_cells::StreamResult;
 
     #[test]
     fn prints_cpu_use_as_separate_table() {

@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, columns};
 use crate::settings::Settings;
-use iosonar_campaign::{Matrix, Table};
+use iosonar_cells::{Matrix, Table};
 use iosonar_text::one_line;
 use std::fmt::Write;
 
@@ -79,7 +79,7 @@ pub(crate) fn kib(bytes: u64) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::parse::{Command, parse};
-    use iosonar_campaign::CellResult;
+    use iosonar_cells::CellResult;
 
     pub(crate) fn settings(line: &str) -> Settings {
         let args: Vec<String> = line.split_whitespace().map(String::from).collect();

@@ -4,7 +4,7 @@ use crate::columns::{Column, Unit};
 use crate::report::cpu_percent;
 use crate::settings::Settings;
 use crate::text::kib;
-use iosonar_campaign::{CellResult, Matrix, StreamResult, Table, Test, Transfer};
+use iosonar_cells::{CellResult, Matrix, StreamResult, Table, Test, Transfer};
 use iosonar_plan::ByteSize;
 use std::fmt::Write;
 

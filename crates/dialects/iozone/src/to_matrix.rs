@@ -2,7 +2,7 @@
 
 use crate::columns::Unit;
 use crate::settings::{Client, Settings};
-use iosonar_campaign::{
+use iosonar_cells::{
     Burst, CROSSOVER, Calls, Made, Matrix, MixRule, OrderKind, Pair, Series, TESTS, Telemetry, Test, Timed,
     Transfer, pairs,
 };

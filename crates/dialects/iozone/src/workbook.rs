@@ -3,7 +3,7 @@
 use crate::columns::{Column, columns};
 use crate::report::sides;
 use crate::settings::Settings;
-use iosonar_campaign::{Matrix, Table};
+use iosonar_cells::{Matrix, Table};
 use iosonar_plan::ByteSize;
 use iosonar_text::one_line;
 use rust_xlsxwriter::{

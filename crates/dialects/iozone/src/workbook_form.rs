@@ -3,7 +3,7 @@
 use crate::biff2::worksheet;
 use crate::settings::Settings;
 use crate::workbook::workbook;
-use iosonar_campaign::{Matrix, Table};
+use iosonar_cells::{Matrix, Table};
 use rust_xlsxwriter::XlsxError;
 use std::path::Path;
 

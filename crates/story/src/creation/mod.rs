@@ -10,8 +10,8 @@ use crate::command::Command;
 use crate::statement::statement;
 use crate::words::{capitalized, fitting, number_word, rounded_rate, short_bytes};
 use iosonar_analyze::{LEAST_REQUESTS, Statement};
-use iosonar_campaign::creation::{CreationAnswer, Files, FillOrder, Method, MethodAnswer, WriteSize};
-use iosonar_campaign::{Change, Verdict};
+use iosonar_cells::creation::{CreationAnswer, Files, FillOrder, Method, MethodAnswer, WriteSize};
+use iosonar_cells::{Change, Verdict};
 use iosonar_text::units::{byte_rate, grouped};
 use reasons::Reasons;
 

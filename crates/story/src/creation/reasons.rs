@@ -3,8 +3,8 @@
 use super::{counted, has, most_fragments};
 use crate::words::short_bytes;
 use iosonar_analyze::{LEAST_REQUESTS, Reason};
-use iosonar_campaign::Verdict;
-use iosonar_campaign::creation::{CreationAnswer, MethodAnswer};
+use iosonar_cells::Verdict;
+use iosonar_cells::creation::{CreationAnswer, MethodAnswer};
 use iosonar_text::units::number;
 
 /// Changes of more percent are not of interest.

@@ -2,10 +2,10 @@
 
 use super::creation_story;
 use iosonar_analyze::Statement;
-use iosonar_campaign::creation::{
+use iosonar_cells::creation::{
     CreationAnswer, Experiment, FileAnswer, FreeStates, ScanAnswer, ScanReads, Setting, Trial,
 };
-use iosonar_campaign::{Change, Verdict};
+use iosonar_cells::{Change, Verdict};
 use iosonar_plan::{ByteSize, Nanos, RunId};
 
 const TURNS: &str = "direct+4k+turns=2";

@@ -10,7 +10,7 @@ mod tests;
 use crate::statement::statement;
 use crate::words::{capitalized, fitting, rounded_rate, short_bytes};
 use iosonar_analyze::{LEAST_REQUESTS, Reason, Statement};
-use iosonar_campaign::{CellResult, Extremes, Matrix, MeasuredCell, Table, TableState, half_widths};
+use iosonar_cells::{CellResult, Extremes, Matrix, MeasuredCell, Table, TableState, half_widths};
 use iosonar_text::units::{byte_rate, grouped, number};
 
 /// A table, and what was asked.

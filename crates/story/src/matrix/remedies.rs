@@ -2,7 +2,7 @@
 
 use super::MatrixFacts;
 use crate::command::Command;
-use iosonar_campaign::{Calls, MOST_REPETITIONS};
+use iosonar_cells::{Calls, MOST_REPETITIONS};
 use iosonar_plan::ByteSize;
 use iosonar_text::shell::quoted;
 

@@ -2,7 +2,7 @@
 
 use super::{MatrixFacts, matrix_story};
 use iosonar_analyze::Statement;
-use iosonar_campaign::{CellResult, Machine, Matrix, Pair, Table, TableState, Test};
+use iosonar_cells::{CellResult, Machine, Matrix, Pair, Table, TableState, Test};
 use iosonar_plan::{ByteSize, Engine};
 
 const GIB: u64 = 1 << 30;

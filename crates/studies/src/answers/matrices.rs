@@ -2,7 +2,7 @@
 
 use super::told;
 use crate::matrix::{CELLS, asked, table_of};
-use iosonar_campaign::{Table, table_text};
+use iosonar_cells::{Table, table_text};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_runner::Error;
 use iosonar_text::shown;

@@ -1,7 +1,7 @@
 //! How the ways to create files compare.
 
 use iosonar_archive::RunInfo;
-use iosonar_campaign::creation::CreationAnswer;
+use iosonar_cells::creation::CreationAnswer;
 use iosonar_layout::Map;
 
 /// How the ways to create files compare.

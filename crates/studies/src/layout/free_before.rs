@@ -1,7 +1,7 @@
 //! The free space of `layout run` before files are created.
 
 use super::stage::Stage;
-use iosonar_campaign::creation::{FreeBefore, FreeStates};
+use iosonar_cells::creation::{FreeBefore, FreeStates};
 use iosonar_host::free_space::read_free_space;
 use iosonar_layout::{Map, fragments, left_after};
 use std::ops::Range;

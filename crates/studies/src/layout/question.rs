@@ -1,7 +1,7 @@
 //! Which ways to create files are compared, and where.
 
 use anyhow::anyhow;
-use iosonar_campaign::creation::{Experiment, Method};
+use iosonar_cells::creation::{Experiment, Method};
 use iosonar_plan::{ByteSize, Nanos};
 use iosonar_runner::{Error, new_run_id};
 use iosonar_scratch::{Age, Spec};

@@ -9,7 +9,7 @@ use crate::verdict;
 use anyhow::Context;
 use iosonar_analyze::{CellStats, CountUntil, DeviceReads, device_reads};
 use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
-use iosonar_campaign::creation::{
+use iosonar_cells::creation::{
     CreationAnswer, Experiment, FileAnswer, ScanReads, Setting, Trial, creation_csv,
 };
 use iosonar_host::extent_map::{Keep, MapReader};

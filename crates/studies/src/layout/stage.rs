@@ -3,7 +3,7 @@
 
 use super::question::Question;
 use anyhow::{Context, anyhow};
-use iosonar_campaign::creation::{Experiment, Files, Method};
+use iosonar_cells::creation::{Experiment, Files, Method};
 use iosonar_engine::MadeFiles;
 use iosonar_os::create::new_dirs;
 use iosonar_os::made::Made;

@@ -1,7 +1,7 @@
 //! The cells that are measured, with the matrix that they belong to.
 
 use iosonar_archive::RunInfo;
-use iosonar_campaign::{Matrix, Question as Asked, Table};
+use iosonar_cells::{Matrix, Question as Asked, Table};
 use iosonar_plan::Executor;
 use iosonar_text::shown;
 use std::fs::File;

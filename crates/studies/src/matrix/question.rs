@@ -1,6 +1,6 @@
 //! Which cells are measured, and where their results are.
 
-use iosonar_campaign::Question as Asked;
+use iosonar_cells::Question as Asked;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use super::study::Study;
 use crate::cells::{count_until, errors_in_files, failure_of, machine, state_of, stats_of};
 use crate::verdict;
 use iosonar_archive::{Archive, RunInfo, RunState};
-use iosonar_campaign::{Matrix, Unit};
+use iosonar_cells::{Matrix, Unit};
 use iosonar_host::Root;
 use iosonar_host::environment::memory;
 use iosonar_inputs::Input;
@@ -200,7 +200,7 @@ fn remark(session: &Session, text: &str) {
 mod tests {
     use super::super::CELLS;
     use super::*;
-    use iosonar_campaign::{Question as Asked, TableState, Timed};
+    use iosonar_cells::{Question as Asked, TableState, Timed};
     use iosonar_plan::{ByteSize, SyncFlag};
     use iosonar_runner::{ErrorKind, Observer, Silent};
     use std::sync::{Arc, Mutex};

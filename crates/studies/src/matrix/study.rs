@@ -3,7 +3,7 @@
 use crate::cells::{count_until, machine, stats_of};
 use iosonar_analyze::CellStats;
 use iosonar_archive::{Archive, TOOL, remove_archive};
-use iosonar_campaign::{CellResult, Matrix, Question, Table};
+use iosonar_cells::{CellResult, Matrix, Question, Table};
 use iosonar_host::other_writer;
 use iosonar_host::output::check_absent;
 use iosonar_inputs::Input;

@@ -21,7 +21,7 @@ use crate::timings::Timings;
 use crate::together::{self, ExecutionOptions};
 use anyhow::anyhow;
 use iosonar_archive::{PARTS, TOOL};
-use iosonar_campaign::Matrix;
+use iosonar_cells::Matrix;
 use iosonar_dialect_iozone::{Command, Settings, cells, full_help, notices, parse};
 use iosonar_os::temporary;
 use iosonar_plan::{Nanos, Plan};

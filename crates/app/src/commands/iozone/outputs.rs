@@ -1,7 +1,7 @@
 //! Output files of IOzone's reports.
 
 use crate::exit::Failure;
-use iosonar_campaign::{Matrix, Table};
+use iosonar_cells::{Matrix, Table};
 use iosonar_dialect_iozone::{LogName, Logs, Settings, WorkbookForm};
 use iosonar_host::Root;
 use iosonar_host::output::{Existing, Gate, OutputError, OutputName, Reserved, Role};

@@ -4,7 +4,7 @@ use super::super::processors;
 use super::clients::with_clients;
 use crate::exit::Failure;
 use anyhow::anyhow;
-use iosonar_campaign::{Matrix, Pair};
+use iosonar_cells::{Matrix, Pair};
 use iosonar_dialect_iozone::{Settings, TelemetryFacts};
 use iosonar_host::Root;
 use iosonar_host::environment::{cache_bytes, memory};

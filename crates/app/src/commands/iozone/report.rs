@@ -7,7 +7,7 @@ use crate::output::{print, print_lines, print_message};
 use crate::session;
 use crate::timings::Timings;
 use iosonar_archive::{Archive, RunState, TOOL};
-use iosonar_campaign::{Matrix, Table};
+use iosonar_cells::{Matrix, Table};
 use iosonar_dialect_iozone::{Settings, printed};
 use iosonar_inputs::{Figures, Input, SummaryOptions};
 use iosonar_runner::{Concluded, Ended};

@@ -1,7 +1,7 @@
 //! The page of `layout run`, and its table: a row for each file, with the figures of its method.
 
 use crate::study_pages::runs_of;
-use iosonar_campaign::creation::{CreationAnswer, FileAnswer, MethodAnswer, ScanAnswer};
+use iosonar_cells::creation::{CreationAnswer, FileAnswer, MethodAnswer, ScanAnswer};
 use iosonar_text::one_line;
 use iosonar_text::units::{figure, grouped, number};
 use iosonar_view::{

@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use anyhow::Context;
 use iosonar_analyze::{Caution, CautionId, Severity};
 use iosonar_archive::TOOL;
-use iosonar_campaign::creation::{CreationAnswer, MethodAnswer};
+use iosonar_cells::creation::{CreationAnswer, MethodAnswer};
 use iosonar_layout::Map;
 use iosonar_os::create::new_file;
 use iosonar_text::shown;

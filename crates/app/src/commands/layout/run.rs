@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{print, unused_dated};
 use crate::session::{self, begin_session};
 use crate::timings::Timings;
-use iosonar_campaign::creation::creation_text;
+use iosonar_cells::creation::creation_text;
 use iosonar_plaintext::statement;
 use iosonar_plan::ByteSize;
 use iosonar_studies::layout::{self, Question, Spec};

@@ -4,7 +4,7 @@ use super::pictures::PAGE;
 use crate::args::matrix::MatrixArgs;
 use crate::exit::Failure;
 use crate::output::print;
-use iosonar_campaign::{Matrix, Unit, table_text};
+use iosonar_cells::{Matrix, Unit, table_text};
 use iosonar_plaintext::statement;
 use iosonar_studies::matrix::{Answer, CELLS};
 use iosonar_text::shown;

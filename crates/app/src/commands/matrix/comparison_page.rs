@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::output::print_message;
 use anyhow::Context;
-use iosonar_campaign::{ComparedGrid, MatrixComparison, Verdict, compared_grids, comparison_text};
+use iosonar_cells::{ComparedGrid, MatrixComparison, Verdict, compared_grids, comparison_text};
 use iosonar_host::output::open_new;
 use iosonar_studies::answers::NamedTable;
 use iosonar_text::shown;

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::outputs::{PictureFolder, gate_of};
 use anyhow::Context;
 use iosonar_analyze::{Caution, CautionId, Severity};
-use iosonar_campaign::{CellResult, Grid, mib, rates};
+use iosonar_cells::{CellResult, Grid, mib, rates};
 use iosonar_host::output::Existing;
 use iosonar_os::create::write_whole;
 use iosonar_plan::ByteSize;

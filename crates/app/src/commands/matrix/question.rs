@@ -5,7 +5,7 @@ use crate::commands::on_hosts;
 use crate::exit::Failure;
 use crate::output::unused_dated;
 use anyhow::anyhow;
-use iosonar_campaign::{Question as Asked, Timed};
+use iosonar_cells::{Question as Asked, Timed};
 use iosonar_studies::matrix::{Cells, Question};
 use std::path::PathBuf;
 

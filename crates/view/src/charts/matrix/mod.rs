@@ -91,7 +91,7 @@ impl MatrixGrid {
     }
 }
 
-/// Matrices of one campaign.
+/// Matrices of one study.
 #[derive(Debug, Clone, Copy)]
 pub struct MatrixMaterial<'a> {
     /// The words around every picture.

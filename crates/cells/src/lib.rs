@@ -1,4 +1,4 @@
-//! Campaigns of many cells: a matrix of tests, file sizes, record sizes and streams.
+//! Many cells of one question: a matrix of tests, file sizes, record sizes and streams.
 //!
 //! A [`Matrix`] is the question. [`Matrix::units`] are its parts: all tests on files of one size with records of one
 //! size, once. [`Matrix::plan`] makes one plan of units, in which each test is a phase with a cell. [`Table`] holds the
